@@ -62,7 +62,7 @@ extension StoreError {
         return result
     }
 
-    /// The error for an error of SQLite. SQLite's message is kept, but not statements and their arguments, which
+    /// Converts an SQLite error. SQLite's message is kept, but not statements and their arguments, which
     /// may contain a token.
     init(_ error: any Error, path: String) {
         switch error {

@@ -32,7 +32,7 @@ extension OutcomeCode {
     /// No complete index for this server yet.
     public static let neverSynchronized = OutcomeCode("never_synchronized", exit: 5)
         .message("no index for this server yet")
-        .hint("run mediactl sync first")
+        .hint("create it with: mediactl sync")
     /// The server timed out reading the request body: it waits at most 30 seconds.
     public static let bodyTooSlow = OutcomeCode("body_too_slow", exit: 6, isRetryable: true)
         .message("the server timed out reading the request body{status}")

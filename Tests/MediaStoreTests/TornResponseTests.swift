@@ -131,7 +131,7 @@ import Testing
         #expect(try StoredResponse.abandoned(in: fixture.directory).map(\.body) == [[0x1f, 0x8b, 7, 0, 0, 0]])
     }
 
-    /// Laid out by hand as release 0.1.0 did.
+    /// A file in the format of release 0.1.0, assembled by hand.
     @Test(arguments: [("000", 0), ("201", 1)]) func aFileOf010IsRead(_ status: String, _ count: Int) {
         let id = first + String(repeating: " ", count: 22)
         var header = "mediactl rescue 1\nupload \(id)\nstatus \(status)\n"

@@ -77,7 +77,7 @@ import Testing
         }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
-        // The invented photo is removed.
+        // The fabricated photo is removed.
         #expect(try bench.listed == serverPhotos.photos)
         #expect(!result.advisesFull)
     }

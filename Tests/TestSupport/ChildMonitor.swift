@@ -27,7 +27,7 @@ final class ChildMonitor: Sendable {
 
     let state = Locked(State())
 
-    /// Takes over our ends of the outputs; nil for an output that is not collected.
+    /// Takes ownership of the read ends of the output pipes; nil for an output that is not collected.
     init(_ child: Int32, output: Int32?, errors: Int32?) {
         collect(output, .output)
         collect(errors, .errors)

@@ -125,7 +125,7 @@ public final class CuttingProxy: Sendable {
 }
 
 extension ScriptedServer.Connection {
-    /// A connection of ours to a loopback port.
+    /// Connects to a loopback port.
     static func opened(to port: Int) throws -> ScriptedServer.Connection {
         let connection = ScriptedServer.Connection(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = sockaddr_in()

@@ -202,8 +202,8 @@ public final class SandboxProcess: Sendable {
 
     /// Waits until the requests so far satisfy a condition, at most two minutes.
     ///
-    /// Polls fifty times a second: without a pause it would take the processor from those it waits for, if there is
-    /// only one.
+    /// Polls fifty times a second: without a pause, on a machine with one core, it would starve the processes that it
+    /// waits for.
     /// - Throws: ``Failure/neverSeen(_:)``.
     public func waitForRequests(_ areEnough: ([SeenRequest]) -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(120)

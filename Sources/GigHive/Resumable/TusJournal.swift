@@ -173,7 +173,7 @@ final class TusSlots: Sendable {
     private let slots = TransferSlots(TusSlots.limit)
     private let state = Mutex(State())
 
-    /// Waits for a place, first come, first served. A stop makes every holder release its place, which
+    /// Waits for a slot, first come, first served. A stop makes every holder release its slot, which
     /// interrupts this wait too.
     func take() async -> TusSlot {
         _ = await slots.take()
@@ -197,7 +197,7 @@ final class TusSlots: Sendable {
         state.withLock { $0.created += 1 }
     }
 
-    /// An upload is no longer being sent, but its place is kept for the next one.
+    /// An upload is no longer being sent, but its slot is kept for the next one.
     fileprivate func noteEnded() {
         let watching = state.withLock { state in
             state.created -= 1
@@ -221,7 +221,7 @@ final class TusSlot: Sendable {
         self.owner = owner
     }
 
-    /// Holds a lock that other processes respect, until this place ends.
+    /// Holds a lock that other processes respect, until this slot is released.
     func keep(_ lock: UploadLock) {
         self.lock.withLock { $0 = lock }
     }

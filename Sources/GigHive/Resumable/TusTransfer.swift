@@ -21,7 +21,7 @@ struct TusTransfer: Sendable {
     let statistics: TransferStatistics
     /// Whether the file may not be the one whose bytes were sent, so every byte on the server needs a proof.
     let needsProofs: Bool
-    /// This upload's place if the server limits unfinished uploads; otherwise nil.
+    /// This upload's slot if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?
     let onEvent: @Sendable (UploadEvent) -> Void
 
@@ -197,7 +197,7 @@ struct TusTransfer: Sendable {
         return creation.id
     }
 
-    /// Reports its waits while the tus server is unavailable, and while this process's own uploads occupy its places.
+    /// Reports its waits while the tus server is unavailable, and while this process's own uploads occupy its slots.
     private func creation(
         of byteCount: Int64,
         isPartial: Bool,
@@ -229,7 +229,7 @@ struct TusTransfer: Sendable {
                 } else if slot != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
                     delay = connections.next(after: reason)
                 } else if slot != nil, mayRepeat, error.isUnclear {
-                    // A creation whose response was lost blocks one of five places for a day (gighive-d4 contract 4.5).
+                    // A creation whose response was lost blocks one of five slots for a day (gighive-d4 contract 4.5).
                     mayRepeat = false
                     delay = connections.next(after: reason)
                 }

@@ -125,7 +125,7 @@ public enum UploadWarning: Sendable, Equatable {
     /// The server cannot delete an unfinished upload: it keeps the data, and counts the upload, until this
     /// time; nil if unknown.
     case keptByServer(until: Date?)
-    /// A guest upload is stored, but the response with its status code was lost: it cannot be tracked or hidden.
+    /// A guest upload is stored, but the response with its receipt was lost: it cannot be tracked or hidden.
     case guestReceiptLost
     /// Extension and content indicate different types.
     case typeMismatch(declared: String, sniffed: String)

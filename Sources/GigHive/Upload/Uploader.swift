@@ -42,7 +42,7 @@ public struct Uploader: Sendable {
     /// Set while a batch runs: whether the server is known to work.
     var contact: ContactPass?
     let directLimit = DirectLimit()
-    /// The places of this process on a server that limits unfinished uploads.
+    /// The slots of this process on a server that limits unfinished uploads.
     let tusSlots = TusSlots()
     /// Retries of uploads that the server lost in a race.
     @Boxed var raceRetry = RetryPolicy.serverRace
@@ -87,8 +87,8 @@ public struct Uploader: Sendable {
     ///
     /// An interrupted upload over tus of the same file to the same event is resumed.
     ///
-    /// Canceling the task is `control.stop()`: it takes effect while bytes are being sent; after that it waits for the
-    /// token. A stopped tus upload becomes `cancelled` here, and stays resumable in the journal.
+    /// Canceling the task is equivalent to `control.stop()`: it takes effect while bytes are being sent; after that,
+    /// the call waits for the token. A stopped tus upload becomes `cancelled` here, and stays resumable in the journal.
     public func upload(
         _ upload: PreparedUpload,
         control: TransferControl = TransferControl(),
@@ -129,7 +129,7 @@ public struct Uploader: Sendable {
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
-        // A stopped upload blocks one of five places for a day, so it is not stopped for a copy on the server.
+        // A stopped upload blocks one of five slots for a day, so it is not stopped for a copy on the server.
         let isStoppable = features.offsetUnit != .chunks
         var run = TusUploadRun(
             uploader: self,
@@ -155,9 +155,9 @@ public struct Uploader: Sendable {
     /// resolves its row.
     ///
     /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running
-    /// process owns results in `.uploadInProgress` and is not changed, nor is a tus upload that was never finalized: it
-    /// can be resumed. A finalize that may be in flight is awaited, and repeated once the server cannot be working on
-    /// it. Canceling the task cancels the query; the row then stays `unknown_outcome`.
+    /// process owns is not changed: the result is `.uploadInProgress`. A tus upload that was never finalized is not
+    /// changed either, because it can be resumed. A finalize that may be in flight is awaited, and repeated once the
+    /// server cannot be working on it. Canceling the task cancels the query; the row then stays `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {
         await resolve(record, control: TransferControl(), onEvent: { _ in })
     }

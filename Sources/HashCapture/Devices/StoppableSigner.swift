@@ -23,7 +23,7 @@ struct StoppableSigner: CaptureSigner {
 }
 
 extension TransferControl {
-    /// Runs a step that a stop cancels, as the cancellation of the task does.
+    /// Runs a step. Both a stop and the cancellation of the task cancel it.
     ///
     /// - Throws: `CaptureError` `.cancelled` after a stop, even if the step has finished; errors thrown by `step`.
     func canceling<Value: Sendable>(

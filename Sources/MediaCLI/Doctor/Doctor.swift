@@ -11,8 +11,8 @@ struct Doctor: ContextCommand {
             Changes nothing on the server: sends only GET, HEAD and OPTIONS, and, if an old server does not show the \
             role otherwise, one POST without file IDs. If the certificate is not trusted, the pin of its key is printed \
             for --pinned-key; compare it with the operator's before you use it.
-            Without --server, checks the upload server of the settings, otherwise the photo or capture server. Of these two, \
-            only DNS, TLS and kind are checked.
+            Without --server, checks the upload server of the settings, otherwise the photo or capture server. On a \
+            photo or capture server, only DNS, TLS and kind are checked.
 
             Examples:
               mediactl doctor --server media.example.org --user uploader

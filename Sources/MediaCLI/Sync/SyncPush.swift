@@ -29,10 +29,10 @@ struct SyncPush: ServerCommand {
     @Argument("Photos, and directories with photos.", value: .file("path"))
     var paths: [String]
 
-    @Option("Include only matching files of directories; may be repeated.", value: "glob")
+    @Option("Include only matching files in directories; may be repeated.", value: "glob")
     var include: [String] = []
 
-    @Option("Exclude matching files of directories; may be repeated.", value: "glob")
+    @Option("Exclude matching files in directories; may be repeated.", value: "glob")
     var exclude: [String] = []
 
     @Flag(help: "Include hidden directories, trash, thumbnails and system files.")
@@ -218,7 +218,8 @@ struct PushRun: Sendable {
             (.present, "already on the server"),
             (.unconfirmed, "not confirmed"), (.foreign, "on the server, but not yours"),
             (.changed, "changed since upload"),
-            (.deleted, "deleted on the server"), (.forgotten, "with an accepted deletion"), (.skipped, "skipped"),
+            (.deleted, "deleted on the server earlier"), (.forgotten, "with an accepted deletion"),
+            (.skipped, "skipped"),
             (.excluded, "excluded"), (.failed, "failed"), (.cancelled, "canceled"),
         ]
         let counts = statistics.items.words(words)
@@ -243,7 +244,7 @@ struct PushRun: Sendable {
         }
         if deleted > 0 {
             console.warning(
-                "\(Formats.count(deleted, "photo")) deleted on the server and not uploaded again",
+                "\(Formats.count(deleted, "photo")) not uploaded again: deleted on the server earlier",
                 hint: "to upload \(deleted == 1 ? "it" : "them") again: \(Self.command("push --restore", paths)); "
                     + "to accept the deletion: \(Self.command("forget", paths))"
             )

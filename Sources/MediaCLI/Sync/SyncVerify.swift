@@ -129,8 +129,8 @@ struct VerifyRun: Sendable {
         }
         if has(.copyOrphaned) {
             console.note(
-                "to upload photos that were deleted on the server again: mediactl sync push --restore PATH; to accept their "
-                    + "deletion: mediactl sync forget PATH"
+                "some photos were deleted on the server; to upload them again: mediactl sync push --restore PATH; "
+                    + "to accept their deletion: mediactl sync forget PATH"
             )
         }
         if has(.copyUnreadable) {

@@ -152,7 +152,7 @@ extension AssociationReason {
             ("access to the library is limited", "will retry once access is granted", grant, .unauthorized)
         case .libraryChanged:
             (
-                "another library has replaced it", "will retry once the library of the album is back",
+                "another library is now at this address", "will retry once the album's library is available again",
                 "mount the disk, restore its .mediactl-library.json, or use a key with user.read of the account that has the "
                     + "albums; to keep the other library: mediactl tapes album unlink TAPE", .conflict
             )

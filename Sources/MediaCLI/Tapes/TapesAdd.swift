@@ -126,7 +126,8 @@ struct TapeInputOptions: ParsableArguments {
 
 struct TapeAddingOptions: ParsableArguments {
     @Flag(
-        help: "Do not add the clips to the album now; the next add or tapes reconcile does. The playlist lists them."
+        help:
+            "Do not add the clips to the album now; the next add, or tapes reconcile --apply, adds them. The playlist lists them."
     )
     var noAlbum = false
 

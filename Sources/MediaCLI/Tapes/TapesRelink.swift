@@ -12,7 +12,7 @@ struct TapesRelink: ContextCommand {
         discussion: """
             Only files of the same length are read. Originals that are not missing are skipped, and so are missing ones \
             without a stored checksum. With --changed, also finds the former files of originals that were replaced; \
-            after an edit on purpose, remove the clip and add the file again instead.
+            after an intentional edit, remove the clip and add the file again instead.
 
             Examples:
               mediactl tapes relink --in /mnt/archive --dry-run

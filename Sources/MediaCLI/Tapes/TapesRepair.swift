@@ -15,8 +15,8 @@ struct TapesRepair: ContextCommand {
             numbers and playlists, removes links that have neither clip nor original and recreates missing albums; without a \
             tape also removes files left by interrupted commands. Originals and other files in albums are never changed. \
             Each repair is confirmed by a second check. Missing originals are found by mediactl tapes relink, the former \
-            content of changed ones with its option --changed. After an edit on purpose, remove the clip and add the file \
-            again. Tapes that never had an album get one by mediactl tapes reconcile --apply.
+            content of changed ones with its option --changed. After an intentional edit, remove the clip and add the file \
+            again. mediactl tapes reconcile --apply creates albums for tapes that never had one.
 
             Examples:
               mediactl tapes repair --dry-run

@@ -12,7 +12,8 @@ struct TapesVerify: ContextCommand {
             Reports clips that are not in the album yet or that the library refused, missing or changed originals, missing \
             albums, links that were deleted, renamed or replaced by hand, wrong numbers and outdated playlists; without a \
             tape also files left by interrupted commands. For an album of a server, checks that it has the asset of each clip. \
-            Exits with 1 if there are any. To repair them, use mediactl tapes repair.
+            Exits with 1 if it finds problems, or with 4 if the only problem is that reading albums is not permitted. To \
+            repair them, use mediactl tapes repair.
 
             Examples:
               mediactl tapes verify

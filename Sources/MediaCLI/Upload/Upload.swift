@@ -11,12 +11,13 @@ struct Upload: ContextCommand {
         discussion: """
             Four files are uploaded in parallel; --jobs changes that. Use - to read from standard input (requires \
             --stdin-name). Directories require --recursive.
-            A glob without a slash matches the name of a file, one with a slash its path below the directory; \
-            drafts/ matches everything under directories named drafts. --exclude takes precedence over --include.
+            A glob without a slash matches file names, one with a slash matches paths relative to the directory; drafts/ \
+            matches everything under directories named drafts. Exclusions take precedence over inclusions, regardless of \
+            order.
             Files already in the event (uploaded from this machine, or listed by the server) are skipped; --again \
             uploads them anyway. Interrupted uploads resume where they stopped, with the same \
             command or with mediactl uploads resume.
-            Ctrl-C stops the transfer; after the last byte, it waits for the delete token.
+            Ctrl-C stops the transfer; after the last byte, mediactl waits for the delete token instead.
 
             Examples:
               mediactl upload concert.mp4 --org-name "The Band" --event-date 2026-05-01

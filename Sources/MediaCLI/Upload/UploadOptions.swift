@@ -189,9 +189,9 @@ struct ShardChoice: Sendable, Equatable {
         variable = environment["JOB_COMPLETION_INDEX"] != nil ? "JOB_COMPLETION_INDEX" : "SLURM_ARRAY_TASK_ID"
     }
 
-    /// `part 2/4, from SLURM_ARRAY_TASK_ID`.
+    /// `shard 2/4, from SLURM_ARRAY_TASK_ID`.
     var words: String {
-        "part \(shard.index)/\(shard.count)" + (variable.map { ", from \($0)" } ?? "")
+        "shard \(shard.index)/\(shard.count)" + (variable.map { ", from \($0)" } ?? "")
     }
 }
 

@@ -112,10 +112,10 @@ extension TextRenderer {
         case .detailsIgnored(let names):
             "the server ignores these details of uploads over tus: \(names.joined(separator: ", "))"
         case .keptByServer(let date):
-            "the server cannot delete unfinished uploads: it keeps the data, and the upload occupies one of the five places "
+            "the server cannot delete unfinished uploads: it keeps the data, and the upload occupies one of the five slots "
                 + "for unfinished uploads, \(date.map { "until \(Formats.timestamp($0))" } ?? "for 24 hours after its start")"
         case .guestReceiptLost:
-            "the file is stored, but the response with its status code was lost: it cannot be tracked or hidden from here"
+            "the file is stored, but the response with its receipt was lost: the upload cannot be tracked or hidden from here"
         case .typeMismatch(let declared, let sniffed):
             "the extension is \(TerminalText.escaped(declared)), the content is \(TerminalText.escaped(sniffed))"
         }

@@ -22,7 +22,10 @@ struct UploadsAdopt: ContextCommand {
             """
     )
 
-    @Argument("A response of mediactl uploads responses, or a file that contains one.", value: .file("response"))
+    @Argument(
+        "ID of a response listed by mediactl uploads responses, or a file that contains a response.",
+        value: .file("response")
+    )
     var response: String?
 
     @Option("ID of the file on the server (default: from the response).", value: "id")

@@ -89,8 +89,8 @@ extension CivilTime {
         self.init(secondsSince1970: seconds + Int64(parts.tm_gmtoff))
     }
 
-    /// Seconds since 1970, taking this as local time. If clocks were set back then, the system picks
-    /// one of the two times.
+    /// Seconds since 1970, taking this as local time. If clocks were set back at that time, the local time occurred
+    /// twice, and the system picks one of the two.
     package var localSecondsSince1970: Int64 {
         var parts = tm()
         parts.tm_year = Int32(clamping: year - 1900)

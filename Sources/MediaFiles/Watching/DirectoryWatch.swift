@@ -10,7 +10,7 @@ internal import MediaSystem
 /// open for writing. If no leases are granted (another user's file, some network file systems), a file that already
 /// existed, was moved in or linked counts as complete once its size and times have not changed for two seconds. A file
 /// that is open for writing is tested every two seconds, because its writer may have opened it under another name, or
-/// without one (`O_TMPFILE`); the event that it is closed then belongs to another directory, or to none.
+/// without one (`O_TMPFILE`); its close event is then reported for another directory, or not at all.
 /// The lease is released immediately; a writer that opens the file at that moment waits for microseconds, and a
 /// nonblocking one fails.
 package final class DirectoryWatch: Sendable {

@@ -65,7 +65,7 @@ public struct ClipRecord: Sendable, Equatable {
     /// Time before which it is not retried automatically.
     public var nextAttemptAt: Date?
 
-    /// Creates a clip of which only the medium is known.
+    /// Creates a clip of which only the original is known.
     public init(id: String, tapeID: String, position: Int = 0, kind: Kind, source: [UInt8]?) {
         self.id = id
         self.tapeID = tapeID
@@ -178,7 +178,7 @@ enum ClipRow {
         )
     }
 
-    /// Positions are unique at every moment, so the new ones are first written below zero.
+    /// Positions must be unique after every statement, so the new ones are first written as negative numbers.
     private static func shift(
         _ db: Database,
         _ position: String,

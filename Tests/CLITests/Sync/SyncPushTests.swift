@@ -137,7 +137,7 @@ import Testing
         #expect(report.count("deleted") == 1 && report.count("uploaded") == 0)
         let quiet = try await fixture.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty)
-        #expect(quiet.errors.contains("warning: 1 photo deleted on the server and not uploaded again"))
+        #expect(quiet.errors.contains("warning: 1 photo not uploaded again: deleted on the server earlier"))
         #expect(quiet.errors.contains("mediactl sync push --restore \(directory); "))
         #expect(quiet.errors.contains("mediactl sync forget \(directory)\n"))
         #expect(try await fixture.requests("POST", "/api/photos/upload") == 2)

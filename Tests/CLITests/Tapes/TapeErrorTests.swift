@@ -89,7 +89,7 @@ import Testing
             ),
             (
                 AlbumOutcome(state: .pending, reason: .libraryChanged, pendingClips: 1), 1,
-                "1 clip saved; its album was not updated (another library has replaced it) - will retry once the library of the album is back"
+                "1 clip saved; its album was not updated (another library is now at this address) - will retry once the album's library is available again"
             ),
             (
                 AlbumOutcome(state: .pending, reason: .internalError, detail: "400", pendingClips: 1), 1,

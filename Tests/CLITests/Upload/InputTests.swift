@@ -135,7 +135,7 @@ import Testing
             [a, "--dry-run", "--shard", "auto/1"],
             extra: ["JOB_COMPLETION_INDEX": "0"]
         )
-        #expect(given.errors.contains("part 0/1, from JOB_COMPLETION_INDEX: 1 of 1 file"))
+        #expect(given.errors.contains("shard 0/1, from JOB_COMPLETION_INDEX: 1 of 1 file"))
         let nobody = try await fixture.upload([a, "--shard", "auto/2"])
         #expect(nobody.exitCode == 2 && nobody.errors.contains("no scheduler variable found"))
     }

@@ -121,7 +121,10 @@ import Testing
         }
         let result = try await child.finish()
         #expect(result.exitCode == 2, "\(result.errors)")
-        #expect(result.errors.contains("mediactl: error: \"\(drop)\" is no longer there\n"), "\(result.errors)")
+        #expect(
+            result.errors.contains("mediactl: error: \"\(drop)\" no longer exists, or was renamed or unmounted\n"),
+            "\(result.errors)"
+        )
         #expect(try #require(result.lines.last).contains(#""exit_code":2"#), "\(result.output)")
     }
 

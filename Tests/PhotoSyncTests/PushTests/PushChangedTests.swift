@@ -7,8 +7,8 @@ import Testing
 
 @testable import PhotoSync
 
-/// A copy that changed since it was uploaded or downloaded may be damaged, and is not a new photo without a decision
-/// of the user.
+/// A copy that changed since it was uploaded or downloaded may be damaged, and is uploaded as a new photo only if the
+/// user confirms it.
 @Suite struct PushChangedTests {
     private func verify(_ bench: PushBench) async throws -> Int {
         let verification = Verification(bench.account, hashes: bench.hashes)

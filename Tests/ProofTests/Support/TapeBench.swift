@@ -84,7 +84,7 @@ struct TapeBench {
 
     // MARK: State
 
-    /// The folders below the root that contain our mark, by name.
+    /// The folders in the root that contain an album manifest, by name.
     func albums() throws -> [String: Album] {
         var albums: [String: Album] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: rootPath)) ?? [] {

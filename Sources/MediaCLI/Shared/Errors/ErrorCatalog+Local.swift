@@ -148,7 +148,7 @@ extension ErrorCatalog {
 
     /// The watched directory was removed, renamed or unmounted.
     static func userFacingError(ofLostDirectory path: [UInt8]) -> UserFacingError {
-        UserFacingError(.cannotWatch, "\(quoted(path)) is no longer there")
+        UserFacingError(.cannotWatch, "\(quoted(path)) no longer exists, or was renamed or unmounted")
     }
 }
 

@@ -38,7 +38,7 @@ extension ErrorCatalog {
         case .unauthorized where error.needsPassword:
             Text(
                 "not a PhotoSync server\(status): it requires a user name and password",
-                hint: "a GigHive server needs no login: use --user NAME with mediactl upload"
+                hint: "this may be a GigHive server: use --user NAME with mediactl upload"
             )
         case .unauthorized:
             Text(
@@ -68,7 +68,7 @@ extension ErrorCatalog {
         case .targetExists:
             Text("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:
-            Text("checksum mismatch of \(photo)\(error.suffix)", hint: retryHint)
+            Text("checksum mismatch for \(photo)\(error.suffix)", hint: retryHint)
         case .lengthMismatch: Text("\(photo) is incomplete\(error.suffix)", hint: retryHint)
         case .unknownPhoto:
             Text(

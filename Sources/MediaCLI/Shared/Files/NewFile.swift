@@ -233,7 +233,7 @@ enum ExportFile {
             UserFacingError(
                 .outputFailed,
                 "cannot write \(name): \(error.detail)",
-                hint: "copy it to another disk: a crash may lose it"
+                hint: "copy it to another disk: it may be lost in a crash"
             )
         case .denied, .busy, .unsafe, .io:
             UserFacingError(.outputUnusable, "cannot create \(name): \(error.detail)")

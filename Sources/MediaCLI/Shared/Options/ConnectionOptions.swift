@@ -146,7 +146,7 @@ struct TimeoutOptions: ParsableArguments, ConnectionFlags {
     var answerTimeout: String?
 
     @Option(
-        "Number of retries for idempotent requests (default: 3; sync commands retry for up to 2 minutes).",
+        "Number of retries for idempotent requests (default: 3; sync commands and upload --watch retry for up to 2 minutes).",
         value: "n",
         parsing: .unconditional
     )

@@ -150,7 +150,7 @@ enum SettingValue {
         guard text.hasSuffix("d") else { return try timeoutOrZero(text) }
         guard Digits.only(text.dropLast()), let days = Int64(text.dropLast()), days <= 3650 else {
             throw InvalidValue(
-                rule: "is not a number of days up to 3650",
+                rule: "is not a valid interval (maximum: 3650d)",
                 hint: "use a value such as 7d or 12h, or never"
             )
         }
