@@ -130,7 +130,7 @@ def same_pass(table, what, ours, sequence, digest, sending):
 
 
 def upload_on_a_line(table, client, pairs):
-    """The same pass with a limited sending rate: into a sink that simulates a line of 10 Gbit/s."""
+    """The same pass with a limited sending rate: into a sink that simulates a 10 Gbit/s link."""
     path = make_file(1 * GB, sparse=False)
     with Server("sink", "--pace", "1250000000") as sink:
         curl = ["curl", "--silent", "--output", "/dev/null", "-F", "label=bench", "-F", f"file=@{path}",
@@ -145,7 +145,7 @@ def upload_on_a_line(table, client, pairs):
 
 
 def tus_uploads(table, client, pairs):
-    """tus against `curl -T`: into an unlimited sink, and into one that simulates a line of 10 Gbit/s."""
+    """tus against `curl -T`: into an unlimited sink, and into one that simulates a 10 Gbit/s link."""
     path = make_file(1 * GB, sparse=False)
     transport = os.path.join(WORK, "transport-bench")
     for name, arguments, goal in (("", [], None), (", 10 Gbit/s line", ["--pace", "1250000000"], 1.15)):
@@ -176,7 +176,7 @@ def curl_for_many(url, directory):
 
 
 def many_files(table, client, pairs):
-    """2,000 × 100 KB with hash, journal and tokens on disk, against curl, which stores nothing."""
+    """2,000 files of 100 KB, with hashes, a journal and tokens on disk, against curl, which stores nothing."""
     count, directory = 2000, make_files(2000, 100_000)
     listing = os.path.join(WORK, "files")
     with open(listing, "w") as file:
@@ -195,7 +195,7 @@ def many_files(table, client, pairs):
 
 
 def many_files_on_a_line(table, client, pairs):
-    """Small, medium and large files over lines with a round trip of 20 ms, where waiting decides and not CPU time."""
+    """Small, medium and large files over links with a 20 ms round trip, where latency matters more than CPU time."""
     for count, size, what in ((10_000, 10_000, "10,000 files of 10 KB"), (2000, 100_000, "2,000 files of 100 KB"),
                               (200, 5_000_000, "200 files of 5 MB")):
         directory = make_files(count, size)

@@ -64,7 +64,7 @@ def keeping(table, client, pairs, sandbox):
 
 
 def depth(table):
-    """Depth analysis in memory; 12 megapixels do not fit into a core's cache."""
+    """Depth analysis in memory; a map of 12 megapixels does not fit into a core's cache."""
     for width, height, rounds, goal in ((256, 192, 200, 0.005), (4000, 3000, 10, None)):
         output = subprocess.run([os.path.join(WORK, "depth-bench"), str(width), str(height), str(rounds)],
                                 stdout=subprocess.PIPE, text=True, check=True).stdout.split()

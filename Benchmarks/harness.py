@@ -77,7 +77,7 @@ def middle(costs, what):
 
 
 class Server:
-    """A server of Benchmarks/sink, for the duration of a `with`."""
+    """A server of Benchmarks/sink, for the duration of a `with` block."""
 
     def __init__(self, program, *arguments):
         self.process = subprocess.Popen(

@@ -97,7 +97,7 @@ def make_photos(name, sizes):
 
 
 def mixed_sizes():
-    """2.1 GB: most files are small, most bytes are in large ones."""
+    """2.1 GB: most files are small, but most of the bytes are in large ones."""
     chance = random.Random(4)
     sizes = [chance.randrange(10_000, 300_000) for _ in range(2000)] + [chance.randrange(2 * MIB, 8 * MIB) for _ in
                                                                         range(250)]
@@ -166,7 +166,7 @@ def unchanged(table, client, pairs):
 
 
 def download(table, client, pairs):
-    """1 GB at loopback speed, and over a line of 10 Gbit/s: hashing alone is slower than the loopback."""
+    """1 GB at loopback speed, and over a 10 Gbit/s link: hashing alone is slower than the loopback."""
     path = make_file(1 * GB, sparse=False)
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,7 +16,7 @@ def command(client, *words):
 
 
 def make_pictures(count):
-    """Small files that are photos by their first bytes, with different contents."""
+    """Small files with different contents, whose first bytes identify them as photos."""
     directory = os.path.join(WORK, "pictures")
     os.makedirs(directory, exist_ok=True)
     paths = [os.path.join(directory, f"{number:04}.jpg") for number in range(count)]

@@ -23,8 +23,8 @@ scratch=.build-fuzz
 swift build -c release --scratch-path "$scratch" --product Fuzzer -Xswiftc -DTESTABLE -Xswiftc -enable-testing \
     -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld
 
-# 64 KiB are enough for every format; 2 GiB in total, or 512 MiB at once, is far more than any of them needs, as are 20
-# s per input. Leaks are checked by the tests under the address sanitizer: checking after each input that fills a cache
+# 64 KiB is enough for every format; 2 GiB in total, or 512 MiB at once, is far more than any of them needs, as are 20 s
+# per input. Leaks are checked by the tests under the address sanitizer: checking after each input that fills a cache
 # would take twenty times as long as everything else.
 fuzz() { # fuzz TARGET
     local found=$scratch/corpus/$1 log=$scratch/$1.log

@@ -20,7 +20,7 @@ for argument in "$@"; do
         # A release build uses -O; an option here would also override the level of individual targets.
         [ "${MEDIACTL_TEST_OPTIMIZATION:--Onone}" = -O ] || options+=(-Xswiftc "${MEDIACTL_TEST_OPTIMIZATION:--Onone}")
         options+=(-Xswiftc -enable-testing -Xswiftc -gnone -Xswiftc -DKILL_POINTS -Xswiftc -DTESTABLE)
-        # File by file: both cores compile one module, and a change compiles only the files that depend on it.
+        # Compiles file by file: both cores compile one module, and a change compiles only the files that depend on it.
         options+=(-Xswiftc -no-whole-module-optimization -Xswiftc -enable-batch-mode)
     fi
 done

@@ -63,7 +63,7 @@ def findings(path, phrases):
 
 def complaints(root, scripts):
     replacements = dict(rows(scripts / "phrases.tsv", 2))
-    # All phrases at once, which is faster, then each one.
+    # Search for all phrases at once, which is faster; each single phrase is only used to identify a match.
     phrases = {"": compiled(replacements)} | {phrase: compiled([phrase]) for phrase in replacements}
     exceptions = root / "scripts/phrases-exceptions.tsv"
     kept = {(place, phrase) for place, phrase, _ in rows(exceptions, 3)} if exceptions.exists() else set()

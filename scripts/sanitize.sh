@@ -39,7 +39,7 @@ run() { # run SANITIZER LEVEL SCRATCH-PATH [TEST OPTION…]
         complain "$sanitizer over $level (building)" "$log"
         return
     fi
-    # A sanitizer report gives the process a failing exit status, immediately or at its normal exit.
+    # A sanitizer report makes the process fail, either immediately or at its normal exit.
     local bundle=$PWD/$scratch/release/mediactlPackageTests.xctest
     if MEDIACTL_TEST_BUNDLE=$bundle timeout 7200 scripts/test.sh "$@" >"$log" 2>&1; then
         echo "sanitize: $sanitizer over $level: $(grep -E '^test: [1-9]|Test run with [1-9]' "$log" | tail -1)"

@@ -6,7 +6,7 @@
 # release has no failpoints.
 # A run without tests fails, since the test runner itself exits with 0 if a filter matches nothing.
 # Each process runs one test at a time: many tests wait for programs, and Swift's pool has only one thread per core, so
-# that parallel tests would block each other until a deadline passes (docs/adr/0007).
+# parallel tests would block each other until a deadline passes (docs/adr/0007).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,7 +39,7 @@ has_passed() {
     fi
 }
 
-# The bundle itself: `swift test` would build another configuration, and two instances of it would wait for each other.
+# Run directly: `swift test` would build another configuration, and two instances of it would wait for each other.
 bundle=${MEDIACTL_TEST_BUNDLE:-$PWD/.build-test/release/mediactlPackageTests.xctest}
 [ -x "$bundle" ] || {
     echo "test: no test build; run scripts/build.sh --build-tests" >&2
@@ -63,7 +63,7 @@ if [ $# -gt 0 ]; then
     exit
 fi
 
-# Groups that take about the same time, by the durations that a run prints; the last has the other modules.
+# Groups that take about the same time, by the durations that a run prints; the last group has the other modules.
 groups=('^(ProofTests|MediaFilesTests|MediaCryptoTests|TusTests)\.' '^CLITests\.' '^(GigHiveTests|SandboxTests)\.')
 others=()
 for group in "${groups[@]}"; do

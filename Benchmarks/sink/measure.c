@@ -2,8 +2,8 @@
 //
 //   WALL_SECONDS CPU_SECONDS PEAK_RSS_KIB EXIT_STATUS
 //
-// Written in C because the peak of a child includes the memory of the process that forked it: under an interpreter,
-// every small program would appear as large as the interpreter.
+// Written in C because the peak of a child includes the memory of the process that forked it: if an interpreter forked
+// it, every small program would appear as large as the interpreter.
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>

@@ -60,7 +60,7 @@ static uint64_t gather(uint64_t x) {
     return x ^ (x >> 30) ^ (x >> 60);
 }
 
-// Both ID and number count from 1, since zero is mapped to zero.
+// Rows are counted from 1 here, since `scatter` maps zero to zero.
 static void write_id(char id[37], uint64_t row) {
     uint64_t high = scatter(row + 1), low = scatter(~row);
     snprintf(id, 37, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64, high >> 32,
@@ -310,7 +310,7 @@ static void *serve(void *argument) {
             if (got <= 0) goto done;
             filled += (size_t)got;
         }
-        // No client pipelines, so no data of the next request follows.
+        // No client uses pipelining, so no data of the next request follows.
         if (filled > needed || answer(fd, request, head_end + 4) != 0) goto done;
         filled = 0;
     }

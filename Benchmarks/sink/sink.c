@@ -34,7 +34,7 @@ enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1
 static long long stall_after = -1;
 static double pace = 0; // bytes per second; 0 = no limit
 static double line = 0;
-static double line_free_at = 0; // when the bytes that were read so far have passed the line
+static double line_free_at = 0; // when the bytes that were read so far have passed the simulated link
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
 static double delay = 0; // seconds
 static atomic_llong next_id = 1;
@@ -179,7 +179,7 @@ static void *serve(void *argument) {
         pass_line(present);
         if (discard(fd, body_length - present) != 0) goto done;
         wait_round_trip();
-        // The head is parsed again before the data after it is moved to its place.
+        // `answer` parses the head again, so the data after it is moved to the front only afterwards.
         char next = head[head_length];
         head[head_length] = 0;
         if (answer(fd, head, body_length) != 0) goto done;

@@ -72,7 +72,7 @@
             return nil
         }
 
-        /// As base64, which a server receives, and as raw bytes.
+        /// Checks an assertion as base64, the form that a server receives, and as raw bytes.
         private static func checkAssertion(_ bytes: [UInt8]) -> String? {
             let decoded = [Assertion(base64: String(decoding: bytes, as: UTF8.self)), AssertionCBOR.decoded(bytes)]
             for assertion in decoded.compactMap(\.self) {
@@ -108,7 +108,7 @@
             return nil
         }
 
-        /// Without the key, no blob can be created that can be opened.
+        /// A blob that can be opened cannot be created without the key.
         private static func checkBlob(_ bytes: [UInt8]) -> String? {
             guard let key = StreamingAEAD.Key([UInt8](repeating: 0x5a, count: 32)) else { return "no key" }
             var rest = bytes[...]

@@ -20,7 +20,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     public var parts: [(name: String, byteCount: Int)]
     /// The OpenSSL provider of the key concerned, such as `tpm2`; nil for a key in a file or in an external program.
     public var keyProvider: String?
-    /// The error of a lower layer (`StoreError`, `TransportError` …).
+    /// The error of a lower layer, such as `StoreError` or `TransportError`.
     public var underlying: (any Error & Sendable)?
 
     package init(

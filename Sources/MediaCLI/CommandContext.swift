@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// Everything a command reads or writes outside itself. Tests pass their own.
+/// Everything external that a command reads or writes. Tests pass their own context.
 struct CommandContext: Sendable {
     var environment: [String: String]
     /// The base of relative paths.
@@ -59,12 +59,12 @@ extension ContextCommand where Connection == SettingsFlags {
     var connection: SettingsFlags { SettingsFlags() }
 }
 
-/// A command for a photo or capture server, or about logins. Its server is not in the token store, so that a printed
-/// command has the `--server` of the command that prints it.
+/// A command for a photo or capture server, or about logins. Its server is not in the token store, so a printed command
+/// includes the `--server` of the command that prints it.
 protocol ServerCommand: ContextCommand {}
 
-/// A command for files on an upload server. At the end of a hint, it has the `--server` and `--user` of the command that
-/// prints it.
+/// A command for files on an upload server. If a hint ends with such a command, the `--server` and `--user` of the
+/// command that prints the hint are added.
 protocol UploadServerCommand: ContextCommand {
     var credentials: CredentialOptions { get }
     var connection: ConnectionOptions { get }

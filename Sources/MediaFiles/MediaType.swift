@@ -26,8 +26,8 @@ package struct MediaType: Sendable, Hashable {
         byExtension[pathExtension.lowercased()]
     }
 
-    /// The type to declare for a file: by the extension, or by the content if the extension is unknown or less
-    /// specific.
+    /// The type to declare for a file, determined by its extension, or by its content if the extension is unknown or
+    /// less specific.
     ///
     /// Never `application/octet-stream`: the servers store the declared type, and reject this one unless the extension
     /// is known (trap T5).
@@ -93,8 +93,8 @@ package struct MediaType: Sendable, Hashable {
 }
 
 extension MediaType {
-    /// The type of the container by the first bytes, of which 4 KiB are sufficient; nil if unknown. A container may
-    /// contain more than its usual extension suggests.
+    /// The type of the container, determined by the first bytes, of which 4 KiB are sufficient; nil if unknown. A
+    /// container may contain more than its usual extension suggests.
     package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
         byFixedMagic(prefix) ?? byContainer(prefix) ?? byFrames(prefix)
     }
@@ -171,7 +171,7 @@ extension MediaType {
             default: .video("mp4")
             }
         case "moov", "mdat", "wide", "pnot":
-            // Movies from before `ftyp`.
+            // Movies from before `ftyp` was introduced.
             .video("quicktime")
         default:
             nil

@@ -1,10 +1,10 @@
 extension [UInt8] {
-    /// The last component of a path; the whole path without a slash.
+    /// The last component of a path; the whole path if it has no slash.
     package var nameOfPath: [UInt8] {
         Array(self[(lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
     }
 
-    /// The directory of a path, without a trailing slash unless it is the root; `.` without a slash.
+    /// The directory of a path, without a trailing slash unless it is the root; `.` if the path has no slash.
     package var directoryOfPath: [UInt8] {
         guard let slash = lastIndex(of: UInt8(ascii: "/")) else { return [UInt8(ascii: ".")] }
         return Array(self[..<Swift.max(slash, 1)])

@@ -2,7 +2,8 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// The directory of the databases, rescue files, spooled input, and data of captures: 0700, files 0600.
+/// The directory of the databases, rescue files, spooled input, and capture data. Its mode is 0700, that of its files
+/// 0600.
 ///
 /// Only its owner can enter it, so another user cannot replace paths inside it.
 public struct DataDirectory: Sendable {
@@ -93,10 +94,10 @@ public struct DataDirectory: Sendable {
         }
     }
 
-    /// Opens a directory without changing anything: for reading if nothing can be written. A missing
-    /// one counts as empty.
+    /// Opens a directory without changing anything, for reading when nothing can be written. A missing directory counts
+    /// as empty.
     ///
-    /// - Throws: `.unsafe` if it is not a directory of this user.
+    /// - Throws: `.unsafe` if it is not a directory owned by this user.
     package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
         let resolved = try followingOwnLink(absolutePath(path))
         guard let status = try FileStatus(at: resolved) else { return DataDirectory(path: resolved, warnings: []) }
@@ -108,7 +109,7 @@ public struct DataDirectory: Sendable {
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
-        // The second name is that of the file of logins while it is being written.
+        // The second name is that of the logins file while it is being written.
         let prefixes = databases + [RescueLog.prefix, SpoolFile.prefix, loginsFileName, ".\(loginsFileName)"]
         return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }

@@ -36,13 +36,13 @@ struct FileStatus {
     var isWritableByOthers: Bool { permissions & 0o022 != 0 }
     var modifiedAt: Double { Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 }
 
-    /// Inode, length and times as a text, which differs after every change that is not deliberately hidden.
+    /// Inode, length and times as text, which differs after every change that is not deliberately hidden.
     var fingerprint: String {
         "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) "
             + "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)\n"
     }
 
-    /// Throws `.unsafe` for anything but a regular file of this user.
+    /// Throws `.unsafe` for anything but a regular file owned by this user.
     static func requireOwnFile(_ status: FileStatus?, at path: String) throws(StoreError) {
         guard let status, status.isRegularFile, status.isOwnedByUser else {
             throw StoreError(.unsafe, path: path, detail: "not a regular file owned by this user")

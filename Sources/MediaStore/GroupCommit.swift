@@ -29,7 +29,7 @@ final class GroupCommit: Sendable {
     private enum Start {
         case now
         case later(group: Int)
-        /// Together with callers that already wait.
+        /// A writer or timer was already started for the waiting callers.
         case started
     }
 
@@ -40,7 +40,7 @@ final class GroupCommit: Sendable {
 
     private let connection: StoreConnection
     private let inbox = Mutex(Inbox())
-    /// Callers of the last transaction; only the writer sets it.
+    /// Number of callers in the last transaction; only the writer sets it.
     private let lastCount = Atomic(0)
     /// Not private, so that a test can block it.
     let writer: DispatchQueue
@@ -83,10 +83,10 @@ final class GroupCommit: Sendable {
     var waitingCount: Int { inbox.withLock { $0.waiting.count } }
 
     /// The time that the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
-    /// transaction. With a slow disk, as many callers gather without this wait.
+    /// transaction. With a slow disk, just as many callers gather without this wait.
     private static let gatheringTime: UInt32 = 150
 
-    /// For a group that has waited long enough; does nothing if it was written since.
+    /// Writes a group that has waited long enough; does nothing if it has already been written.
     private func writeAll(ofGroup group: Int) {
         let isWaiting = inbox.withLock { inbox in
             guard inbox.group == group, !inbox.isDue else { return false }

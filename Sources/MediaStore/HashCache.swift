@@ -16,7 +16,8 @@ import Synchronization
 ///
 /// Many tasks and processes may use one directory concurrently. Entries that were not used for 180 days are removed.
 public final class HashCache: Sendable {
-    /// Nanoseconds after a change during which a digest is not cached, on a file system with times below a second.
+    /// Nanoseconds after a change during which a digest is not cached, on a file system whose times have fractions of a
+    /// second.
     package static let restAfterChange: Int64 = 20_000_000
 
     private struct State {
@@ -45,10 +46,10 @@ public final class HashCache: Sendable {
     // There are no other references; the last one may be released on the writer's own queue.
     deinit { write() }
 
-    /// The digest of a file, 64 lowercase hexadecimal characters; nil if it is not known. Takes some microseconds.
+    /// The digest of a file, 64 lowercase hexadecimal characters; nil if it is not known. Takes a few microseconds.
     public func digest(of identity: FileIdentity) -> String? { digests(of: [identity])[0] }
 
-    /// The digests of many files, in their order, as `digest(of:)` returns them, but several times as fast.
+    /// The digests of many files, in the same order: like `digest(of:)`, but several times as fast.
     public func digests(of identities: [FileIdentity]) -> [String?] {
         let (waiting, database) = state.withLock { ($0.waiting, $0.database) }
         let found = database.flatMap { attempt($0) { try $0.entries(of: identities) } }
@@ -62,15 +63,15 @@ public final class HashCache: Sendable {
         }
     }
 
-    /// At most once a day; otherwise every lookup would be a change.
+    /// Records the use at most once a day; otherwise every lookup would be a write.
     private func noteUse(of entry: HashDatabase.Entry) {
         guard entry.usedOn != today else { return }
         enqueue(HashDatabase.Entry(identity: entry.identity, digest: entry.digest, usedOn: today))
     }
 
     /// Keeps a digest (64 lowercase hexadecimal characters; anything else is not kept). Returns immediately; it is
-    /// written together with others within about a second, at the latest by `flush`. A file that changed just before
-    /// its reading began (nil for now) is not kept.
+    /// written together with others within about a second, at the latest by `flush`. The digest of a file that changed
+    /// just before `readingBegan` (nil means now) is not kept.
     public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
         guard SHA256Text.isLowerCase(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))

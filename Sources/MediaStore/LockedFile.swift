@@ -4,8 +4,8 @@ internal import MediaCore
 import MediaSystem
 import Synchronization
 
-/// An open file with an exclusive `flock`, which shows whether its owner is alive. The lock is released with the
-/// process in any case, and is not inherited by programs that it starts.
+/// An open file with an exclusive `flock`, which shows whether its owner is alive. The lock is always released when the
+/// process exits, and is not inherited by programs that it starts.
 package final class LockedFile: Sendable {
     private struct Name {
         var path: String
@@ -81,7 +81,7 @@ package final class LockedFile: Sendable {
         return try lock(path, flags: 0)
     }
 
-    /// Opens an unlocked file for reading, which cannot be locked while the object exists. The file system may be
+    /// Opens an unlocked file for reading; it cannot be locked while the object exists. The file system may be
     /// read-only. nil if the file is locked, missing, or not a regular file.
     static func reading(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
@@ -124,8 +124,8 @@ package final class LockedFile: Sendable {
         }
     }
 
-    /// Releases the lock. The file is kept. Also happens when the last reference is released; a caller that must not
-    /// lose the lock earlier keeps the object alive by calling this at the end.
+    /// Releases the lock. The file is kept. The lock is also released with the last reference; a caller that must not
+    /// lose it earlier keeps the object alive by calling this at the end.
     package func unlock() { flock(descriptor, LOCK_UN) }
 
     /// Gives the file another new name (`prefix` and random characters). Not synced.
@@ -169,8 +169,8 @@ extension LockedFile {
     }
 }
 
-/// A lock on one byte of a file that many locks share, in `locks` of the data directory. It is released with the
-/// process in any case.
+/// A lock on one byte of a file that many locks share, in `locks` of the data directory. It is always released when the
+/// process exits.
 ///
 /// The byte is at the hash of a name, because creating and removing a file for each name costs more than sending a
 /// small file. Two names with one hash (63 bits) would only make one owner wait for another.
@@ -214,8 +214,8 @@ package final class LockedByte: Sendable {
         isReleased.store(false, ordering: .releasing)
     }
 
-    /// Releases the lock. Also happens when the last reference is released; a caller that must not lose the lock
-    /// earlier keeps the object alive by calling this at the end.
+    /// Releases the lock. The lock is also released with the last reference; a caller that must not lose it earlier
+    /// keeps the object alive by calling this at the end.
     package func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         file.unlock(offset)
@@ -233,7 +233,7 @@ package final class LockedByte: Sendable {
 /// of this process, and not with each other. If several locks share a description, the set `owned` excludes a second
 /// owner.
 private final class LockFile: Sendable {
-    /// A file that is open stays in the table, and is closed with its last lock.
+    /// An open file stays in the table, and is closed with its last lock.
     private struct Open {
         weak var file: LockFile?
     }

@@ -1,7 +1,7 @@
 import GRDB
 internal import GRDBSQLite
 
-/// A prepared statement used through SQLite's own functions, which preserve texts with zero bytes, and create no values
+/// A prepared statement used through SQLite's own functions, which preserve text with zero bytes, and create no values
 /// for columns that are never read. Used within one access to the database, by its thread.
 ///
 /// For statements that run for every photo or upload: GRDB's values and arguments take longer than SQLite itself.
@@ -17,7 +17,7 @@ struct RawStatement {
         try self.init(db, db.cachedStatement(sql: sql))
     }
 
-    /// For the columns of the current row of a statement that a cursor runs.
+    /// Gives access to the columns of the current row of a statement run by a cursor.
     init(_ db: Database, _ statement: Statement) {
         owner = statement
         self.statement = statement.sqliteStatement
@@ -126,7 +126,7 @@ enum RawValue: Equatable {
 
 /// The bytes of the values that are bound to a statement, which must not move while it runs.
 private final class BoundMemory {
-    // Owned by this instance, and freed with it; never nil, because SQLite takes a text without an address for null.
+    // Owned by this instance, and freed with it; never nil, because SQLite treats text without an address as null.
     private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 1)
     private var end = 0
 

@@ -33,7 +33,7 @@ enum RescueFiles {
         return holdsToken(bytes) ? .unknown : .nothing
     }
 
-    /// The responses of a log. A page with a wrong check is ignored, and so are the later pages of its response.
+    /// The responses of a log. A page whose check is wrong is ignored, and so are the later pages of its response.
     private static func logged(_ bytes: [UInt8]) -> [Response] {
         var records: [Int: [Int: (place: Int, page: RescuePage)]] = [:]
         for (place, start) in stride(from: 0, to: bytes.count, by: RescuePage.size).enumerated().dropFirst() {
@@ -76,7 +76,7 @@ private struct OldRescueFile {
     /// nil without a response.
     var response: RescueFiles.Response?
 
-    /// - Returns: nil without a whole header.
+    /// - Returns: nil if the header is incomplete.
     init?(_ bytes: [UInt8]) {
         let headerCount = 128
         guard bytes.count >= headerCount, bytes.starts(with: "mediactl rescue 1\n".utf8) else { return nil }

@@ -9,7 +9,7 @@ import Synchronization
 /// One file in the data directory for all uploads of a process, mode 0600, locked while the process runs. Its space is
 /// allocated before anything is sent, and responses that arrive together share one `fdatasync`. The bytes of a response
 /// are stored first; then they are parsed and their token is committed, and only then are they overwritten. The file is
-/// removed with the last upload. Responses that a process leaves are adopted by the next one
+/// removed with the last upload. Responses left by an exited process are adopted by the next one
 /// (`StoredResponse.abandoned`).
 ///
 /// The first page identifies the file format; every other one is a `RescuePage`, or zeros.
@@ -37,8 +37,8 @@ package final class RescueLog: Sendable {
     private let directory: DataDirectory
     private let state: Mutex<State>
 
-    /// Creates a log. Its file is created with the first upload; if `isOpen`, it stays until `close`, for uploads
-    /// that follow one another.
+    /// Creates a log. Its file is created with the first upload; if `isOpen`, it stays until `close`, for consecutive
+    /// uploads.
     package init(in directory: DataDirectory, isOpen: Bool = false) {
         self.directory = directory
         state = Mutex(State(isOpen: isOpen))
@@ -343,7 +343,7 @@ struct RescuePage: Equatable {
 
     /// The header, then the bytes.
     var encoded: [UInt8] {
-        // By bytes, not by concatenating strings: a page is written for each upload, on the thread that sends.
+        // Built from bytes, not by concatenating strings: a page is written for each upload, on the sending thread.
         var page: [UInt8] = []
         page.reserveCapacity(Self.headerCount + bytes.count)
         page += "mediactl response\nupload ".utf8

@@ -43,8 +43,8 @@ public final class SpoolFile: Sendable {
 
     deinit { release() }
 
-    /// Removes the file unless it is kept. Also happens when the last reference is released; but a thread may still
-    /// have one when the program exits.
+    /// Removes the file unless it is kept. Releasing the last reference does the same, but a thread may still have one
+    /// when the program exits.
     public func release() {
         if !isKept.withLock({ $0 }) { remove() }
     }
@@ -54,8 +54,8 @@ public final class SpoolFile: Sendable {
 
     // MARK: Keeping
 
-    /// Keeps the file, synchronized, for an upload that may need it again: beyond this object and this process, until
-    /// it is removed or cleaned up. If this fails, the file is unchanged.
+    /// Synchronizes the file and keeps it for an upload that may need it again: beyond the lifetime of this object and
+    /// this process, until it is removed or cleaned up. If this fails, the file is unchanged.
     public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
         try StoreError.check(path, "cannot synchronize", fsync(descriptor))

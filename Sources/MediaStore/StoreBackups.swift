@@ -52,7 +52,7 @@ package struct StoreBackups {
         return backups.sorted { rank($0) > rank($1) }
     }
 
-    /// A day is tolerated: a clock that was set back a little must not make two copies of one day.
+    /// A day is tolerated: a clock that was set back a little must not cause two copies for one day.
     private static func isOfFuture(_ backup: Backup, _ now: Date) -> Bool { backup.createdAt > now + 86_400 }
 
     /// The newest copy that has a token or an upload, and the errors of the newer copies that cannot be read.
@@ -81,8 +81,8 @@ package struct StoreBackups {
         }
     }
 
-    /// The newest copy with tokens that the store neither has nor has removed; nil if there is none. There is one if the
-    /// store was lost, and another one was created. Copies that cannot be read are skipped.
+    /// The newest copy with tokens that the store neither has nor has removed, as after the store was lost and a new
+    /// one was created; nil if there is none. Copies that cannot be read are skipped.
     package func withMissingTokens(in store: TokenStore) throws(StoreError) -> Missing? {
         for backup in try all() {
             guard let count = try? missingTokens(of: backup, in: store), count > 0 else { continue }
@@ -112,7 +112,7 @@ package struct StoreBackups {
         return Backup(path: path, createdAt: now, byteCount: size)
     }
 
-    /// Copies the store if its last copy, or the store itself, is of an earlier day (local time); nil if none is due.
+    /// Copies the store if its last copy, or the store itself, is from an earlier day (local time); nil if none is due.
     package func createIfDue(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup? {
         // A copy of an empty store would replace the copies of one that is missing.
         guard !store.isReadOnly, try isDue(now), try !store.isEmpty() else { return nil }
@@ -163,7 +163,7 @@ package struct StoreBackups {
 
     // MARK: Deleting
 
-    /// Held while copies are created or changed, and until the store has lost the same tokens.
+    /// Held while copies are created or changed, and until the same tokens are removed from the store.
     func lock() throws(StoreError) -> LockedFile {
         let path = directory.lockFile("backups")
         return try LockedFile.waiting(for: path, limit: .seconds(30), "another process is backing up the store")
@@ -176,7 +176,7 @@ package struct StoreBackups {
             do {
                 let queue = try StoreConnection.open(backup.path, schema, busyLimit: .seconds(5))
                 try queue.writeWithoutTransaction { db in
-                    // A copy of an older version lacks tables that the statements need.
+                    // A copy made by an older version lacks tables that the statements need.
                     try schema.migrate(db)
                     try db.inTransaction(.immediate) {
                         try body(db)
@@ -206,7 +206,7 @@ package struct StoreBackups {
     }
 }
 
-/// Damaged stores that a repair has set aside. They still contain tokens; each is erased there when it is deleted.
+/// Damaged stores that a repair has set aside. They still contain tokens; a token that is deleted is also erased there.
 struct DamagedCopies {
     private static let mark = ".damaged-"
 

@@ -6,9 +6,9 @@ import MediaSystem
 extension StoreConnection {
     /// Opens a database whose directory cannot be written, for reading only. One that does not exist is empty.
     ///
-    /// Without a log, the file itself is read as immutable. With a log, SQLite would need to write beside it, and as
-    /// immutable it would ignore the log. Therefore database and log are copied to a private directory, and the copy is
-    /// unlinked as soon as it is open, so that nothing is left, no matter how the process terminates.
+    /// Without a log, the file itself is read as immutable. With a log, SQLite would need to write to the directory,
+    /// and would ignore the log of an immutable file. Therefore database and log are copied to a private directory, and
+    /// the copy is unlinked as soon as it is open, so that nothing is left, no matter how the process terminates.
     ///
     /// - Throws: `.corrupt`, `.newerVersion` and `.unsafe` as when the store is opened normally.
     static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {

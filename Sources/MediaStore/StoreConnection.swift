@@ -148,7 +148,7 @@ final class StoreConnection: Sendable {
         do { return try queue.write(body) } catch { throw failure(error) }
     }
 
-    /// Damage found in use causes a full check at the next opening.
+    /// Damage found in use causes a full check the next time the database is opened.
     func failure(_ error: any Error) -> StoreError {
         let error = StoreError(error, path: path)
         if error.kind == .corrupt {
@@ -159,7 +159,8 @@ final class StoreConnection: Sendable {
     }
 
     /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte remains.
-    /// Fails with `.busy` if other processes use the log for longer than the limit, or than that of the connection.
+    /// Fails with `.busy` if other processes use the log for longer than `limit`, or than the connection's limit if it
+    /// is nil.
     func truncateLog(limit: Duration? = nil) throws(StoreError) {
         let deadline = ContinuousClock.now + (limit ?? busyLimit)
         while try !tryTruncateLog() {
@@ -173,7 +174,7 @@ final class StoreConnection: Sendable {
     /// Waits until all readable data is on disk. SQLite synchronizes before a transaction returns; a process that
     /// is killed before that can leave a transaction that others can already read.
     ///
-    /// Only the logs: SQLite itself synchronizes the database before it truncates them.
+    /// Synchronizes only the logs: SQLite itself synchronizes the database before it truncates them.
     func synchronizeLogs() throws(StoreError) {
         for companion in ["-wal", "-journal"] where try FileStatus(at: path + companion) != nil {
             do throws(StoreError) {
@@ -210,7 +211,7 @@ final class StoreConnection: Sendable {
             try FileStatus.requireOwnFile(status, at: path + companion)
             hasLog = hasLog || companion != "-shm"
         }
-        // After its companions, which appear only once the database is there.
+        // Checked after its companions, which appear only once the database exists.
         guard let status = try FileStatus(at: path) else {
             // A log without its database would be replayed over a new one.
             guard !hasLog else { throw StoreError(.corrupt, path: path, detail: "missing, but its log exists") }
@@ -236,7 +237,7 @@ final class StoreConnection: Sendable {
         do {
             let queue = try createDraft(draft, schema, journal: journal, busyLimit: busyLimit)
             try queue.writeWithoutTransaction { db in
-                // Closing would do this too, but not report a full disk.
+                // Closing would do this too, but would not report a full disk.
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
             try queue.close()
@@ -327,8 +328,8 @@ final class StoreConnection: Sendable {
         sqlite_shim_keep_log(UnsafeMutableRawPointer(connection), keeps)
     }
 
-    /// The pages of a transaction are written with few system calls (docs/adr/0052). Without memory for the buffer, each
-    /// is written by itself.
+    /// The pages of a transaction are written with few system calls (docs/adr/0052). Without memory for the buffer,
+    /// each is written separately.
     private func bufferLog(_ db: Database) {
         guard journal == .writeAheadLog, schema.durability == .full, let connection = db.sqliteConnection else {
             return
@@ -451,7 +452,7 @@ enum SQLiteProcess {
     static let isPrepared: Void = sqlite_shim_prepare()
 }
 
-/// The SQLite version of this process. It may be newer than the version that it was built with.
+/// The SQLite version of this process. It may be newer than the version that mediactl was built with.
 public enum SQLiteVersion {
     /// Its version, such as `3.40.1`.
     public static var number: String {

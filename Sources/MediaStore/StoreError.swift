@@ -29,7 +29,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The file or directory.
     public var path: String
-    /// The message of the system or of SQLite.
+    /// The message from the system or from SQLite.
     public var detail: String
 
     package init(_ kind: Kind, path: String, detail: String = "") {
@@ -81,7 +81,7 @@ extension StoreError {
     /// SQLite's message, or the name of its code.
     static func message(of error: DatabaseError) -> String { oneLine(error.message ?? "\(error.resultCode)") }
 
-    /// Joins the lines of a text of SQLite.
+    /// Joins the lines of a message from SQLite.
     static func oneLine(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).joined(separator: "; ")
     }

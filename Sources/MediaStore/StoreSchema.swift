@@ -19,10 +19,10 @@ struct StoreSchema: Sendable {
     var durability = Durability.full
     /// Whether removed bytes are overwritten, and nothing is written to temporary files.
     var holdsSecrets = true
-    /// The tables that are checked as a whole at every opening; nil for all. Checking large tables would cost
-    /// every command seconds.
+    /// The tables that are checked completely every time the database is opened; nil for all. Checking large tables
+    /// would take seconds in every command.
     var checkedTables: [String]?
-    /// Whether damage found in use makes the next opening check everything: `IndexRepair`.
+    /// Whether damage found in use causes a full check the next time the database is opened: `IndexRepair`.
     var notesDamage = false
     /// `quick_check`, or `integrity_check`, which also finds rows that an index lacks.
     var contentCheck = "quick_check"

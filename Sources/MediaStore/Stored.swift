@@ -30,7 +30,7 @@ struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
 
     func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
-    /// - Throws: `UnreadableRow` for a value that no version has written.
+    /// - Throws: `UnreadableRow` for a value that no version could have written.
     init(row: Row) throws {
         do {
             value = try FetchableRecordDecoder().decode(Self.self, from: row).value
@@ -46,7 +46,7 @@ struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
 
     static func select(where condition: String) -> String { "SELECT * FROM \(Value.table) WHERE \(condition)" }
 
-    /// The rows that match, read by a statement that is compiled only once. The condition may end with an order.
+    /// The rows that match, read by a statement that is compiled only once. The condition may end with `ORDER BY`.
     static func values(
         _ db: Database,
         where condition: String,
@@ -56,7 +56,7 @@ struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
     }
 }
 
-/// A row that is intact but has a value that no version has written. The first column identifies it.
+/// A row that is intact but has a value that no version could have written. The first column identifies it.
 struct UnreadableRow: Error {
     let detail: String
 

@@ -58,7 +58,7 @@ enum StoredFileRow {
         try write(replace, file, createdAt: now.milliseconds, db)
     }
 
-    /// Keeps the row of the same file and event.
+    /// Keeps an existing row of the same file and event.
     static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws -> Int {
         try write(ignore, file, createdAt: createdAt, db)
         return db.changesCount
@@ -94,14 +94,14 @@ enum StoredFileRow {
         return try files(db.makeStatement(sql: sql), arguments)
     }
 
-    /// The files of a page of tokens that are not superseded, by the numbers of their rows, and possibly those of a few
-    /// other tokens; those of all events, or only of events other than that of the token.
+    /// The files that belong to a page of tokens, specified by row numbers and without superseded ones, and possibly
+    /// the files of a few other tokens; in all events, or only in events other than that of the token.
     static func fetch(_ db: Database, ofTokens numbers: [Int64], onlyOtherEvents: Bool) throws -> [StoredFile] {
-        // Stores of 0.1.0 have none.
+        // Stores written by 0.1.0 have none.
         let any = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM stored_files)")
         guard try Bool.fetchOne(any) ?? false else { return [] }
         guard let first = numbers.min(), let last = numbers.max() else { return [] }
-        // Mostly, the rows of a page are neighbors.
+        // The rows of a page are usually adjacent.
         let isRange = last - first < 2 * Int64(numbers.count)
         // The page comes first: it is small, and the files are found by their key.
         let sql = """
@@ -125,7 +125,7 @@ enum StoredFileRow {
         try Array(Row.fetchCursor(statement, arguments: StatementArguments(arguments)).map(file))
     }
 
-    /// By position: looking up a column's name takes longer than reading it.
+    /// Reads columns by position: looking up the name of a column takes longer than reading it.
     private static func file(_ row: Row) -> StoredFile {
         var facts = StoredFacts()
         facts.eventDate = text(row[3])

@@ -28,8 +28,8 @@ package struct StoredResponse: Sendable {
 }
 
 extension StoredResponse {
-    /// All responses left by exited processes, readable ones first, each locked until it is freed. Files without any
-    /// are removed.
+    /// All responses left by exited processes, readable ones first, each locked until it is freed. Files without
+    /// responses are removed.
     package static func abandoned(in directory: DataDirectory) throws(StoreError) -> [StoredResponse] {
         var responses: [StoredResponse] = []
         var unknown: [StoredResponse] = []

@@ -105,7 +105,7 @@ public struct TokenEntry: Sendable, Equatable {
     }
 }
 
-/// The rest of a removed entry: its key, without the token. A row of the table `tombstones`.
+/// The remainder of a removed entry: its key, without the token. A row of the table `tombstones`.
 struct Tombstone: Sendable, Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "tombstones"
 
@@ -171,7 +171,7 @@ enum TokenRow {
             RawValue(entry.fileType), RawValue(entry.checksumSHA256), RawValue(entry.sizeBytes),
             RawValue(entry.baseURL),
         ])
-        // Alone, it is the primary one.
+        // As the only row of its key, it is the primary one.
         guard !others.isEmpty else { return true }
         try db.cachedStatement(
             sql: """
@@ -216,8 +216,8 @@ enum TokenRow {
         ])
     }
 
-    /// Whether this entry, or a newer one of its key, was removed. An export by another program may keep
-    /// whole seconds only.
+    /// Whether this entry, or a newer one of its key, was removed. An export by another program may contain only whole
+    /// seconds.
     static func isBuried(_ entry: TokenEntry, _ db: Database) throws -> Bool {
         let tombstone = try db.cachedStatement(sql: "SELECT created_at FROM tombstones WHERE \(hasKey)")
         let removedAt = try Int64.fetchOne(tombstone, arguments: StatementArguments(key(entry)))
@@ -225,7 +225,7 @@ enum TokenRow {
         return entry.createdAt.milliseconds < removedAt + 1000
     }
 
-    /// The number of tokens of another database that this one neither has nor has removed, as by `isBuried`.
+    /// The number of tokens of another database that this one neither has nor has removed, as determined by `isBuried`.
     static func missing(from db: Database, of other: Database) throws -> Int {
         let known = try RawStatement(
             db,
@@ -288,7 +288,7 @@ enum TokenRow {
         )
     }
 
-    /// By SQLite's own functions, since a list has ten thousand rows.
+    /// Uses SQLite's own functions, since a list may have ten thousand rows.
     private static func entry(_ row: RawStatement) throws -> TokenEntry {
         guard let token = DeleteToken(row.text(3)) else {
             throw StoreError(.corrupt, path: "tokens.sqlite", detail: "row \(row.integer(0)) has no usable token")

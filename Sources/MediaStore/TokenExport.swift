@@ -56,7 +56,7 @@ struct ExportedToken {
     }
 
     static let schema = "mediactl.token-export/1"
-    /// Some ten times the longest line that an upload's limits allow.
+    /// About ten times the longest line that an upload's limits allow.
     static let longestLine = 64 << 10
 
     private let members: JSONObject

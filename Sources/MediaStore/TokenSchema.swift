@@ -7,9 +7,9 @@ extension StoreSchema {
         fileName: "tokens.sqlite",
         applicationID: 0x4D44_4354,  // "MDCT"
         migrations: tokenMigrations,
-        // A token that the index of time lacks would be missing from every list.
+        // A token that is missing from the index by time would be missing from every list.
         contentCheck: "integrity_check",
-        // Few uploads are a guest's, so the index stays small.
+        // Few uploads are guest uploads, so the index stays small.
         indexes: ["CREATE INDEX IF NOT EXISTS uploads_of_guests ON uploads (file_id) WHERE is_guest = 1"],
         rowChecks: [unreadableToken, unreadableUpload],
         remembersChecks: true

@@ -119,7 +119,7 @@ extension TokenStore {
     /// journal has lost belong to no known host and are removed only with all hosts.
     ///
     /// - Returns: The number of token entries purged, superseded ones included.
-    /// - Throws: `StoreError`; `.busy` even if the rows are removed but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` also if the rows are removed but the log could not be emptied.
     public func clear(host: String?) throws(StoreError) -> Int {
         let now = now()
         let backups = StoreBackups(in: directory)

@@ -52,8 +52,8 @@ extension TokenStore {
         }
     }
 
-    /// The same without holding more than one page of them in memory. `nextPage` returns nil after the last, and is
-    /// called while the store is locked for other writers; if it throws, nothing is stored.
+    /// Like `add`, but holds only one page of entries in memory. `nextPage` returns nil after the last, and is called
+    /// while the store is locked for other writers; if it throws, nothing is stored.
     package func addPages(isDryRun: Bool = false, _ nextPage: () throws -> [TokenEntry]?) throws -> [AddOutcome: Int] {
         var pageError: (any Error)?
         do throws(StoreError) {

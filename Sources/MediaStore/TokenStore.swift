@@ -87,7 +87,7 @@ public final class TokenStore: Sendable {
         try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))
     }
 
-    /// Whether the store has never had a row, including if it was created again after a loss.
+    /// Whether the store has never had a row; also true if it was recreated after a loss.
     package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }
 
     /// A deleted token leaves a tombstone.
@@ -102,7 +102,7 @@ public final class TokenStore: Sendable {
     ) throws(StoreError) -> (connection: StoreConnection?, warnings: [String]) {
         do throws(StoreError) {
             let salvage = try LogSalvage(in: directory)
-            // With something to salvage, the store is written even by a reading command.
+            // If there is something to salvage, even a read-only command writes to the store.
             let connection = try StoreConnection(
                 .tokens,
                 in: directory,
@@ -271,8 +271,8 @@ extension TokenStore {
         try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
 
-    /// The newest row whose file is on its server, as far as is known, and was added to an event by it; nil if there is
-    /// none. Such an upload need not have a token.
+    /// The newest row whose file is on its server, as far as is known, and was added to an event by that upload; nil if
+    /// there is none. Such an upload need not have a token.
     package func newestUpload(host: String?) throws(StoreError) -> UploadRecord? {
         try connection.read { db in
             try Stored<UploadRecord>.values(db, where: UploadRow.newest(UploadRow.isKept) + " LIMIT 1", [host]).first

@@ -14,8 +14,8 @@ public struct TusRecord: Sendable, Equatable {
         /// When the response to its creation arrived; nil if unknown.
         public var createdAt: Date?
         /// The size of all chunks but the last in bytes, if the server counts chunks; nil if chunks may differ. A
-        /// version that does not recognize this key drops it with its first write, so that a part that still has it was
-        /// sent in chunks of this size only.
+        /// version that does not recognize this key drops it with its first write, so a part that still has it was sent
+        /// only in chunks of this size.
         public var chunkBytes: Int64?
         /// The chunk that was started last; nil if unknown, or if chunks have a fixed size. A version that does not
         /// recognize this key drops it, which only makes the next chunk larger.
@@ -99,7 +99,7 @@ extension TusRecord: Storable {
 /// Statements on the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
     /// Whether a row of `uploads` ended without a file on the server, while a tus server has bytes of it. Takes the
-    /// time now as the second argument.
+    /// current time as the second argument.
     static let isResumable = """
         state IN (\(UploadRow.names(of: [.failed, .cancelled]))) AND EXISTS (
             SELECT 1 FROM tus_uploads, json_each(tus_uploads.parts) AS part
@@ -107,7 +107,7 @@ enum TusRow {
                 AND coalesce(json_extract(part.value, '$.expiresAt') > ?2, TRUE))
         """
 
-    /// Whether a text contains valid parts of a record.
+    /// Whether a string contains valid parts of a record.
     static func isReadable(_ parts: String) -> Bool {
         (try? ColumnJSON.decoder.decode([TusRecord.Part].self, from: Data(parts.utf8))) != nil
     }

@@ -6,7 +6,7 @@ import Outcomes
 
 /// IDs of uploads become parts of file names.
 enum UploadID {
-    /// - Throws: `StoreError` for a text that is not a plain name of at most 40 letters, digits and hyphens.
+    /// - Throws: `StoreError` for a string that is not a plain name of at most 40 letters, digits and hyphens.
     static func check(_ text: String, path: String) throws(StoreError) {
         let isPlain = text.utf8.allSatisfy { byte in
             (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2d
@@ -21,7 +21,7 @@ enum UploadID {
 public enum UploadState: String, Sendable, CaseIterable, Codable {
     /// Planned; nothing was sent.
     case planned
-    /// Bytes may have been sent. After a crash, this is never simply "not sent".
+    /// Bytes may have been sent. After a crash, such an upload must not be treated as unsent.
     case sending
     /// Every byte is sent; the response is pending.
     case sent
@@ -44,7 +44,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     /// On the server, but its token is lost.
     case tokenLost = "token_lost"
 
-    /// Whether an upload in this state changes only by a command of the user.
+    /// Whether an upload in this state is changed only by a user's command.
     public var isFinal: Bool {
         switch self {
         case .planned, .sending, .sent, .finalized, .unknownOutcome: false
@@ -243,7 +243,7 @@ extension UploadRecord: Storable, IdentityColumns {
 }
 
 /// The path of a file in the journal: relative paths are stored with their directory, as `DIRECTORY/./PATH`, so that
-/// the upload can be resumed from another one, and the part that the user specified is still known.
+/// the upload can be resumed from another directory, and the part that the user specified is still known.
 enum JournalPath {
     private static let separator = Array("/./".utf8)
 
@@ -294,7 +294,7 @@ enum UploadRow {
     /// Parameters: host and checksum.
     static let hasChecksum = "host = ? AND checksum_sha256 = ?"
 
-    /// Takes the host, or NULL for every host. Not deleted by this machine.
+    /// Rows of files on the server that were not deleted by this machine. Takes the host, or NULL for every host.
     static let isKept = """
         \(isIn([.done, .linked, .tokenLost, .finalized])) AND file_id IS NOT NULL
             AND failure_code IS NOT '\(UploadRecord.deleted)'

@@ -4,9 +4,10 @@ import MediaSystem
 /// A note beside a large database: records that its content was checked, and the state of the file at that time.
 ///
 /// Checking a million rows takes seconds, which is too long for every command. A change by another program, a restored
-/// copy, or a process that was killed while writing invalidates the note, and the next opening checks everything again.
+/// copy, or a process that was killed while writing invalidates the note; everything is then checked the next time the
+/// database is opened.
 struct WholeMark: Sendable {
-    /// Smaller databases are checked at every opening, in a few milliseconds.
+    /// Smaller databases are checked every time they are opened, in a few milliseconds.
     static let minimumSize: Int64 = 1 << 20
 
     private let database: String
@@ -48,7 +49,7 @@ struct WholeMark: Sendable {
         _ = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0) }
     }
 
-    /// Causes a full check at the next opening.
+    /// Causes a full check the next time the database is opened.
     func remove() {
         guard isUsed else { return }
         unlink(path)

@@ -11,7 +11,7 @@ extension OutcomeTable {
         /// A page that identifies a type of server without a login.
         package struct Page: Sendable {
             package let path: String
-            /// A member of its JSON, of an inner object after a dot.
+            /// The name of a member of its JSON, after the names of enclosing objects, separated by dots.
             package let member: String
             /// The texts that identify the type; nil for any text.
             package let texts: [String]?
@@ -23,11 +23,11 @@ extension OutcomeTable {
             }
         }
 
-        /// Published: the `kind` of `doctor`.
+        /// Published by `doctor` as `kind`.
         package let kind: String
         /// As in "GigHive server".
         package let description: String
-        /// The name of the setting with its address; nil for a protocol that other servers have.
+        /// The name of the setting with its address; nil for a protocol that servers of other types use.
         package let setting: String?
         /// Empty if `doctor` does not recognize the type.
         package let pages: [Page]

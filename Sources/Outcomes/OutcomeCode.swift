@@ -5,13 +5,14 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     public let rawValue: String
     /// The exit code if no other rule applies.
     public let exitCode: Int32
-    /// Whether the same command may succeed later, unless the error has more information.
+    /// Whether the same command may succeed later, unless the error has more specific information.
     public let isRetryable: Bool
     /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{detail}` come from the error.
     public private(set) var message = ""
     public private(set) var hint: String?
 
-    /// A row of the table, without its texts. The comment of its member is its meaning in `docs/exit-codes.md`.
+    /// A row of the table, without its texts. The doc comment of the member is the meaning of the code in
+    /// `docs/exit-codes.md`.
     init(_ code: String, exit exitCode: Int32, isRetryable: Bool = false) {
         rawValue = code
         self.exitCode = exitCode

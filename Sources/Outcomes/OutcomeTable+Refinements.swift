@@ -100,7 +100,8 @@ extension OutcomeTable.Server {
         ]
     )
 
-    /// A photo server. Before its setup it refuses every path with the address of the setup (photosync contract 2).
+    /// A photo server. Before its setup it refuses requests for any path and returns the address of the setup page
+    /// (photosync contract 2).
     package static let photoSync = Self(
         "photosync",
         name: "PhotoSync",

@@ -3,7 +3,7 @@ internal import MediaTransport
 
 extension SyncAccount {
     /// Waits until no other process does the same work for this server. The caller keeps the lock until the work is
-    /// done. `onWait` is called repeatedly during the wait, with the ID of the other process, 0 if unknown.
+    /// done. `onWait` is called repeatedly during the wait, with the ID of the other process (0 if unknown).
     ///
     /// - Throws: `PhotoSyncError`: `.busy` after `timeout`, with the ID of the other process; `.cancelled` on a stop.
     func lock(

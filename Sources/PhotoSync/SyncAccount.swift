@@ -22,7 +22,7 @@ public struct SyncAccount: Sendable {
         self.library = library
     }
 
-    /// The server's key in index and library.
+    /// The server's key in the index and the library.
     public var server: String { client.server.description }
 
     /// Identifies the user in the index, which never contains photos of several users: the device, which belongs to
@@ -53,12 +53,12 @@ public struct SyncAccount: Sendable {
     }
 }
 
-/// Opens an account in one call, with a new HTTP client, and index and library in one directory.
+/// Opens an account in one call, with a new HTTP client, and with the index and the library in one directory.
 extension SyncAccount {
-    /// Verifies a key, registers this machine as a device of its user, and stores both (`DeviceRegistration`). The key is
-    /// stored in `library.sqlite`, mode 0600. `directory` contains index and library.
+    /// Verifies a key, registers this machine as a device of its user, and stores both (`DeviceRegistration`). The key
+    /// is stored in `library.sqlite`, mode 0600. `directory` contains the index and the library.
     ///
-    /// - Throws: `PhotoSyncError`; an earlier login is kept then.
+    /// - Throws: `PhotoSyncError`; an earlier login is then kept.
     public static func logIn(
         to server: ServerURL,
         apiKey: String,

@@ -1,8 +1,8 @@
 internal import MediaStore
 @_exported public import Outcomes
 
-/// An error of a tape operation: the facts from which the caller classifies it and writes the message. A failure of an
-/// album is not an error but a state of the tape (rule R9).
+/// An error of a tape operation: the details from which the caller classifies it and composes the message. A failure of
+/// an album is not an error but a state of the tape (rule R9).
 public struct TapesError: Error, Sendable, CustomStringConvertible {
     public var code: OutcomeCode
     /// Details from the system. May contain control characters; escape before printing.

@@ -220,7 +220,7 @@ class Connection:
             self.complete(request, stream)
 
     def complete(self, request, stream):
-        """The request is complete, unless it has been reset."""
+        """Handles a complete request, unless it has been reset."""
         if request.is_reset:
             return
         head, server = request.head(), self.server

@@ -3,11 +3,11 @@
 Data covered by a sync is present; any part of the other data may be missing:
 
 - A sync of a file makes its data and size durable, but not its name. Names are durable after a sync of their directory;
-  of the changes since then, each directory contains any number of the first ones.
+  each directory contains the first n of the changes since then, for any n.
 - Each block of 512 bytes written since the last sync may have any version that it has had since then, alone or in
   groups of 4096 bytes; so may the size. New space contains zeros, or old content of the disk.
 - A truncation may or may not have taken effect. fdatasync does not make times durable, and sync_file_range makes
-  nothing durable; a file that is mapped for writing (SQLite's -shm) has any content.
+  nothing durable; a file that is mapped for writing (SQLite's -shm) may have any content.
 """
 
 import collections
@@ -31,9 +31,9 @@ class File:
     def __init__(self, mode, inode, content=b"", label=""):
         self.mode, self.inode, self.label = stat.S_IMODE(mode), inode, label
         self.durable, self.latest, self.pending = bytes(content), bytearray(content), []
-        # End of the allocated space: such bytes are zeros until they are written.
+        # End of the allocated space, whose bytes are zeros until they are written.
         self.allocated = len(content)
-        # Written through a mapping, without calls: never durable.
+        # Whether the file is written through a mapping, without system calls: such data is never durable.
         self.is_volatile = False
         self.durable_time = self.time = None
 
@@ -303,11 +303,11 @@ class Remains:
                     self.cuts.append(index)
         getattr(self, "_" + rule)()
 
-    # Each rule sets `applied`, the number of applied truncations, `size_at`, the changes whose size may be present, and
-    # `versions`: the number of changes in the content of each sector.
+    # Each rule sets `applied` (the number of applied truncations), `size_at` (the number of changes after which the
+    # file had its size) and `versions` (for each sector, the number of changes after which it had its content).
 
     def _kept(self, kept):
-        """These changes are present, all others are not."""
+        """These changes are present, and all others are not."""
         self.versions, self.applied = {}, 0
         for index in sorted(kept):
             for sector in self.touched[index]:

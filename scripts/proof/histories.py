@@ -7,7 +7,7 @@ In each history, photos are taken, edited, damaged, renamed, copied and deleted,
 disk; rows appear late; the server restarts or its database fails; and mediactl syncs, or is killed while it does.
 After each command, its JSON records are compared with the files on both disks and the rows of the server's database.
 --seed N repeats the history with the seed N and the --count - 1 after it, except for the times of kills. --oracle
-falsifies claims and facts one at a time, which must be detected. Environment: as for powerloss.py.
+falsifies claims and facts one at a time, each of which must be detected. Environment: as for powerloss.py.
 """
 
 import argparse

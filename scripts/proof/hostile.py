@@ -72,7 +72,7 @@ class Exchange:
 
 
 class Rule:
-    """The treatment of requests of a stage.
+    """How requests of a stage are handled.
 
     before: a function of the exchange that returns the response without the server; after: the same, once the server
     has responded. Either may return None, which closes the connection."""
@@ -139,8 +139,9 @@ class Hostile:
         return sum(each.stage == stage and each.whole for each in self.exchanges)
 
     def unqueried(self, stage, pause=None):
-        """The number of complete requests of a stage that followed another one without a query in between. pause: those
-        before its start may be followed by one after its end, in seconds since 1970."""
+        """The number of complete requests of a stage that followed another one without a query in between. pause: the
+        start and end of an interval, in seconds since 1970; a request before the start may be followed by one after the
+        end."""
         repeats, earlier = 0, None
         for each in self.exchanges:
             if each.stage in QUERIES:

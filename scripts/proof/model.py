@@ -16,7 +16,7 @@ import tempfile
 import time
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "docs/models"
-# Kills, power losses, full disks, requests.
+# A model, and its maximum numbers of kills, power losses, full disks and requests.
 BOUNDS = [
     ("finalize", 2, 0, 0, 2),
     ("finalize", 0, 1, 0, 2),

@@ -30,7 +30,8 @@ def picture(path, number, size):
 
 
 class Capture(Scenario):
-    """Registration and submission of hashes. A capture on the server must be listed as submitted or later."""
+    """Registration and submission of hashes. A capture on the server must be listed as submitted or in a later
+    state."""
 
     name = "capture"
     SENT = {"accepted", "submitted", "unknown_outcome"}

@@ -39,7 +39,7 @@ class Judge:
         self.server, self.machine, self.run, self.before, self.after = server, machine, run, before, after
         self.words = [str(word) for word in run.arguments]
         self.is_killed = run.code < 0
-        # Other changes occurred during the command, so its report may be incomplete.
+        # Whether other changes occurred during the command, so that its report may be incomplete.
         self.is_disturbed = is_disturbed or self.is_killed
         self.index = index
         self.problems, self.limits, self.claims = [], collections.Counter(), 0
@@ -209,7 +209,7 @@ class Judge:
         self.claim(row is not None, "present, but not on the server", item)
         if row is None:
             return
-        # Also a verified copy of a deleted photo, if the server has its original bytes as another photo.
+        # This includes a verified copy of a deleted photo if the server has its original bytes as another photo.
         alike = (other for other in self.server.photos.values() if other.row.hash == photo.row.hash)
         if any(content in other.genuine for other in alike):
             if self.after.states[row.id] != "genuine":
@@ -219,7 +219,7 @@ class Judge:
             # A download has recorded it as the server's copy.
             self.limits["present, although a bit of compressed data is wrong"] += 1
             return
-        # Recognized by its stamp and the length of the server's file, without a digest.
+        # It was recognized by its stamp and the length of the server's file, without a digest.
         stored, bytes_here = self.server.content(row), path.read_bytes()
         is_stamped = row.id.encode() in bytes_here and stored is not None and len(stored) == len(bytes_here)
         known = {copy.digest for copy in self.machine.copies.values() if copy.id == row.id and copy.is_certain}
@@ -315,7 +315,7 @@ class Judge:
                     # Neither the server nor this machine has it: there is nothing to download or to upload.
                     self.claim(path not in reported, "a copy of a photo that was deleted everywhere is reported", path)
             elif copy.id in self.machine.accepted and copy.id not in self.after.own:
-                # As the help of sync forget states, also if the file has changed.
+                # This applies even if the file has changed, as the help of sync forget states.
                 is_reported = any(item["path"] is not None and item["photo_id"] == copy.id for item in self.items)
                 self.claim(not is_reported, "a copy is reported whose deletion was accepted", path)
             elif file.digest != copy.digest:

@@ -142,7 +142,8 @@ def run_row(sandbox, seed, name, version, transport, stage, point, action):
     options = ("--http2", "--cacert", str(Certificate.get() / "cert.pem")) if is_http2 else ()
     trial = Trial(name, sandbox, seed, rule, front=front, options=options)
     if action in NOT_PROCESSED:
-        # The server declares that it has not processed a request that it has processed: it may be sent again.
+        # The server declares that it has not processed a request that it has processed, so the request may be sent
+        # again.
         trial.is_denied = POINTS.index(point) >= POINTS.index("stored")
         trial.retryable = {"upload", "finalize"}
     # A TCP reset discards bytes that the client has received but not yet read.

@@ -34,7 +34,7 @@ PAIRS = (
 )
 # A second signal that the program has received later than this may count as a repeat of any signal.
 LATEST_SOON = 0.7
-# Attempts at a row until its second signal is received in time, which a loaded machine may delay.
+# Maximum number of attempts at a row: on a loaded machine, its second signal may be received too late.
 ATTEMPTS = 10
 # finish_timeout: how long the program waits for a response after a stop, except after SIGINT.
 FINISH_SECONDS = 30

@@ -6,7 +6,7 @@ import hostile
 from hostile import Rule, status_page
 from trial import Facts, Trial
 
-# All statuses are tested at the stages that decide about a file, STATUSES at the others.
+# All statuses are tested at the stages that determine the result for a file, and STATUSES at the others.
 ALL = (*range(100, 600), 600, 999)
 STATUSES = (
     100, 101, 103,

@@ -9,7 +9,8 @@ import sqlite3
 
 from harness import movie
 
-# The file may be on the server, or is there without a token on this machine: reported, not lost silently.
+# States that report that a file may be on the server, or that it is there without a token on this machine. With one of
+# these, a token was not lost silently.
 REPORTED = {"token_lost", "unknown_outcome", "sent", "sending", "finalized", "resumable"}
 SHORT_TIMEOUT = ("--settle-timeout", "0.01")
 
@@ -67,7 +68,7 @@ class TokenScenario:
         """The command that uploads the files again."""
         return ["upload", *self.files, *self.upload_options, *SHORT_TIMEOUT]
 
-    # After a loss of power
+    # After a power loss
 
     def check(self, case):
         """Runs the next command on a state, and further commands if its result is new."""

@@ -139,7 +139,7 @@ class Trial:
         return truth
 
     def finish(self, file=None, codes=None):
-        """The checks of every row; the row is then complete."""
+        """Performs the checks of every row, which completes the row."""
         held = self.numbers()
         truth = Facts(self.sandbox)
         for run in self.runs:
@@ -165,7 +165,7 @@ class Trial:
         return self
 
     def check_token(self, file, truth, held):
-        """A stored file: its token is stored, or its loss is reported."""
+        """The token of a stored file must be stored, or its loss must be reported."""
         numbers = truth.numbers(file)
         if numbers & held.keys():
             number = min(numbers & held.keys())
@@ -184,9 +184,9 @@ class Trial:
                 self.wrong.append(f"the token is lost, and the journal has {', '.join(sorted(states)) or 'nothing'}")
 
     def age_journal(self):
-        """Sets the times in the journal back, since the server has finished and mediactl need not wait for it. Those of
-        finalize requests stay: a loaded machine may take longer than settle_timeout for the next command, which then
-        may send one again without a query."""
+        """Sets the times in the journal back, since the server has finished and mediactl need not wait for it. The
+        times of finalize requests are kept: on a loaded machine, the next command may run later than settle_timeout,
+        and may then send such a request again without a query."""
         database = pathlib.Path(self.machine.path, "data/tokens.sqlite")
         if database.exists():
             with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:

@@ -28,7 +28,7 @@ class Batches:
     def files(self, machine, count):
         made = []
         for _ in range(count):
-            # Every seventh file has the bytes of another one, of this batch or an earlier one.
+            # About every seventh file has the bytes of another file, in this batch or an earlier one.
             if self.contents and self.random.random() < 0.15:
                 made.append(self.maker.file(machine, content=self.random.choice(self.contents)))
             else:

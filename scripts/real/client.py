@@ -147,7 +147,7 @@ class Maker:
         return "2026-06-15", f"Proof {self.tag} {self.count} {name}"
 
     def content(self, size):
-        # An MP3 by its first bytes; the rest is arbitrary.
+        # The first bytes identify an MP3 file; the rest is arbitrary.
         return b"ID3\x04\x00\x00\x00\x00\x00\x00" + self.random.randbytes(max(1, size - 10))
 
     def file(self, machine, size=3000, content=None, suffix=".mp3"):
@@ -172,7 +172,7 @@ class Maker:
 
 
 class Truth:
-    """The server's content at one time, by its listing and by its rows."""
+    """The server's content at one time, as shown by its listing and by its rows."""
 
     def __init__(self, server):
         self.listed, self.stored = server.listing(), server.rows()

@@ -103,7 +103,7 @@ class Context:
 
     def finish(self):
         if self.server.tus:
-            # The next scenario must find the places in their original state.
+            # The next scenario must find the slots in their original state.
             self.server.tus.expire(self.server.tus.counted() - self.unfinished)
         truth = Truth(self.server)
         counts = [truth.count(event) for event in self.events]

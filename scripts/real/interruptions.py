@@ -235,7 +235,7 @@ def without_creation(action, most):
         context.none_stored(machine.upload([file], event, *FAST), [file], event, 6, 7)
         created = len(context.server.tus.uploads()) - before
         context.claim(f"{created} created")
-        # Each upload takes a place for 24 hours.
+        # Each upload occupies a slot for 24 hours.
         if created > most:
             context.row.unmet.append(f"{created} uploads created, at most {most} wanted")
         context.proxy.disarm()

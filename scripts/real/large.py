@@ -1,4 +1,4 @@
-"""Scenarios of servers with tus in PHP (release d4): large files, five places, names, details, guests."""
+"""Scenarios of servers with tus in PHP (release d4): large files, five slots, names, details, guests."""
 
 import base64
 import threading
@@ -20,7 +20,7 @@ LIMIT_SECONDS = 600
 
 
 class Places:
-    """Monitors the number of occupied places on the server (of five), for the duration of a `with`."""
+    """Monitors the number of occupied slots on the server (of five), for the duration of a `with` block."""
 
     def __init__(self, server):
         self.server, self.most, self.seen, self.ended = server, 0, 0, threading.Event()
@@ -80,7 +80,7 @@ for size_name, byte_count in SIZES.items():
             upload_of(size_name, byte_count, way_name)
 
 
-# Five places
+# Five slots
 
 
 def places(name, count, size, transport, *options):

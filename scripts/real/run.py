@@ -21,7 +21,7 @@ Servers come from the environment, for each of d1 to d4 (here D1):
 A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server, the project's sandbox is used for
 all releases, with uploads that collide as on the real servers. Events and bytes are new in every run, so servers need
 not be empty; files without a token and those of random batches stay there. A server with release d4 must have no other
-users during a run, since they would take its five places. MEDIACTL_BINARY specifies another mediactl, and
+users during a run, since they would occupy its five slots. MEDIACTL_BINARY specifies another mediactl, and
 MEDIACTL_SANDBOX another sandbox.
 
 The truth is the server's listing, requested by this program, and the rows of the database; both must agree. Digests are

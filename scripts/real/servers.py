@@ -26,7 +26,7 @@ class SetupError(Exception):
 def folded(name):
     """Equal for names that the servers treat as the same organization, ignoring case, accents and extra blanks.
 
-    D2 stores plain dashes and no apostrophes as well.
+    D2 also ignores apostrophes and the kind of dash.
     """
     plain = unicodedata.normalize("NFD", " ".join(name.split()).casefold())
     plain = plain.replace("\u2013", "-").replace("\u2014", "-")
@@ -58,7 +58,7 @@ class TusState:
         self.uploads, self.expire = uploads, expire
 
     def counted(self):
-        """Unfinished uploads of users with a password, which share the places."""
+        """Unfinished uploads of users with a password, who share the slots."""
         return {upload.number for upload in self.uploads() if upload.is_counted and upload.user == "0"}
 
 
@@ -83,7 +83,7 @@ class Server:
 
     @contextlib.contextmanager
     def stopped(self, part):
-        """Stops php, db or tus for the duration of a `with`."""
+        """Stops php, db or tus for the duration of a `with` block."""
         self._control(part, "stop")
         try:
             yield
@@ -151,8 +151,8 @@ def rows_of_command(command):
 
 
 def tus_of_commands(uploads, expire):
-    """The state of tus: a command that prints ID, user, status, length and 1 or 0 (whether the upload takes a place),
-    separated by tabs, and a command that is run with the IDs of uploads that must no longer take one."""
+    """The state of tus: a command that prints ID, user, status, length and 1 or 0 (whether the upload occupies a slot),
+    separated by tabs, and a command that is run with the IDs of uploads that must no longer occupy one."""
 
     def read():
         printed = subprocess.run(uploads, shell=True, check=True, capture_output=True, text=True).stdout

@@ -77,7 +77,7 @@ public struct SandboxCommand: AsyncParsableCommand {
         }
     }
 
-    /// The default users that are not specified otherwise, and those of `--user`.
+    /// The users of `--user`, and the default users that it does not redefine.
     var accounts: [Account] {
         let named = Set(users.map(\.name))
         return Account.defaults.filter { !named.contains($0.name) } + users
@@ -100,7 +100,7 @@ enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument 
 
     static func < (left: Dialect, right: Dialect) -> Bool { left.rawValue < right.rawValue }
 
-    /// D3 and D4 have assets, the others files.
+    /// D3 and D4 have assets, the other releases have files.
     private var noun: String { self >= .d3 ? "asset" : "file" }
 
     /// `file_id` or `asset_id`, in deletions.

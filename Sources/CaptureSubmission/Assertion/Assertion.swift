@@ -1,7 +1,7 @@
 package import MediaCrypto
 
-/// Proof that the holder of a key signed a digest (hash-only contract 3.1): a CBOR map of authenticator data and
-/// signature.
+/// Proof that the holder of a key signed a digest (hash-only contract 3.1): a CBOR map of the authenticator data and
+/// the signature.
 package struct Assertion: Sendable, Equatable {
     /// rpIdHash (32) ‖ flags (1) ‖ counter (4, big-endian).
     package var authenticatorData: [UInt8]
@@ -29,7 +29,7 @@ extension Assertion {
         String(repeating: "PLACEHOLDER/NO/ASSERTION/", count: 7) + "NONE="
     }
 
-    /// nil if the authenticator data are too short.
+    /// nil if the authenticator data is too short.
     package var counter: UInt32? {
         guard authenticatorData.count >= Self.authenticatorDataLength else { return nil }
         return authenticatorData[33..<37].reduce(0) { $0 << 8 | UInt32($1) }

@@ -59,7 +59,7 @@ package protocol CaptureSigner: Sendable {
 
 /// The protection of the key, as shown to the server (contract 3.4). Never higher than proven.
 public enum KeyLevel: String, Sendable, CaseIterable {
-    /// A key in a file, or without proof of where it is stored.
+    /// A key in a file, or one without proof of where it is stored.
     case software
     /// A key in a TPM 2.0, certified by its attestation key.
     case tpm2

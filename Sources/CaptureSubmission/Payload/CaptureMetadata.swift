@@ -1,5 +1,5 @@
-/// Metadata that a payload discloses about a capture in addition to hash and depth. Other data cannot be sent, since
-/// there is no member for it (hash-only contract 1.2 and section 4).
+/// Metadata that a payload discloses about a capture in addition to the hash and the depth analysis. Other data cannot
+/// be sent, since there is no member for it (hash-only contract 1.2 and section 4).
 public struct CaptureMetadata: Sendable, Equatable {
     /// The disclosed location.
     public enum Location: Sendable, Equatable {
@@ -34,7 +34,7 @@ public enum CaptureProfile: String, Sendable, CaseIterable {
 /// The media type of a capture (contract 1.2).
 public enum CaptureMediaType: String, Sendable, CaseIterable {
     case photo
-    /// A video, with hash chain, frame count and duration.
+    /// A video, with a hash chain, a frame count and a duration.
     case video
 }
 

@@ -3,7 +3,7 @@ package import MediaTransport
 internal import Outcomes
 
 /// The meaning of an error response (hash-only contract 1.3, 3.2, 6.2): an error envelope, plain text, or a proxy's
-/// response. Only codes and status are matched, never messages.
+/// response. Only codes and statuses are matched, never messages.
 struct CaptureRefusal {
     /// The kind of request, since the meaning of a response depends on it.
     enum Call {
@@ -93,8 +93,8 @@ extension CaptureError {
     /// No response to a request that may have had side effects.
     ///
     /// Once the whole body was sent, the server may have processed it, regardless of the result of the exchange
-    /// (`.unknownOutcome`), unless the head of a refusal was received. Before that, it cannot have: it reads the whole
-    /// body first (contract 1.1).
+    /// (`.unknownOutcome`), unless the head of a refusal was received. Before that, it cannot have processed it, since
+    /// it reads the whole body first (contract 1.1).
     package init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
             self = CaptureRefusal(head, body: []).error(of: .submission)

@@ -212,7 +212,8 @@ extension CaptureExchange {
         return outcome
     }
 
-    /// The error of a submission after which the server has no capture: that of its status, or of the lost response.
+    /// The error of a submission after which the server has no capture: the error of its response status, or that of a
+    /// lost response.
     private static func withoutCapture(_ error: CaptureError) -> CaptureError {
         var error = error
         error.isRetryable = true
@@ -295,8 +296,8 @@ extension CaptureExchange {
 
 // Stores each change before the next step.
 extension CaptureExchange {
-    /// `queued`, with the signed body and the signer. A record that may be on the server is not changed until the body is
-    /// sent.
+    /// Stores the record as `queued`, with the signed body and the signer. A record that may be on the server is not
+    /// changed until the body is sent.
     func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
         let device = sender.device
         var submission = CaptureRecord.Submission(body: body)
@@ -317,7 +318,7 @@ extension CaptureExchange {
         CaptureFailpoint.queued.reach()
     }
 
-    /// `submitted`: from here on, the server may have received the request.
+    /// Stores the record as `submitted`: from here on, the server may have received the request.
     func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
         let resubmission = progress.resubmission
         progress.resubmission = nil
@@ -394,7 +395,7 @@ enum SubmissionVerdict: Equatable {
         case .assertionRefused, .requestSignatureRefused, .counterOutdated, .unauthorized, .forbidden: self = .again
         case .deviceUnknown, .deviceUnverified, .notRegistered: self = .again
         case .duplicate: self = .rejected
-        // Not about the capture: a duplicate has its own code.
+        // Does not concern the capture: a duplicate has its own code.
         case .conflict: self = .again
         // Retryable if a proxy refused the request.
         case .badRequest, .unsupportedMedia, .payloadTooLarge: self = error.isRetryable ? .again : .rejected

@@ -137,7 +137,7 @@ struct CaptureInput: Sendable {
 }
 
 extension CaptureRequest {
-    /// Whether the user must choose between a depth map and none before submission: for every photo, and for videos at
+    /// Whether the user must specify or decline a depth map before submission: for every photo, and for videos at
     /// `reference`. False for a file of unknown type, which fails anyway. Reads the first bytes of the file.
     public func needsDepthChoice(at profile: CaptureProfile) -> Bool {
         guard depth == .unspecified else { return false }
@@ -150,7 +150,7 @@ extension CaptureRequest {
 }
 
 extension CaptureMediaType {
-    /// Detects the type by a file's first bytes; 4 KiB are sufficient. nil for neither photo nor video.
+    /// Detects the type from a file's first bytes; 4 KiB are sufficient. nil if it is neither a photo nor a video.
     package static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
         if MediaType.isPhoto(prefix) { return .photo }
         return MediaType.sniffed(prefix)?.kind == .video ? .video : nil

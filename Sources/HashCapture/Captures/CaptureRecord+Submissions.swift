@@ -11,14 +11,14 @@ extension CaptureRecord {
         submission = next
     }
 
-    /// Restores the submission before the last one, which the server refused.
+    /// Drops the last submission, which the server refused, and restores the one before it.
     mutating func withdrawLastSubmission() {
         guard let earlier = earlierSubmissions?.last else { return }
         submission = earlier
         keepEarlier(earlierSubmissions?.dropLast() ?? [])
     }
 
-    /// The server has none of the submissions of this device, but the media from another one: restores the last
+    /// The server has none of this device's submissions, but has the media from another device: restores the last
     /// submission of another device, if there is one.
     mutating func withdrawSubmissions(of device: String) {
         let others = (earlierSubmissions ?? []).filter { $0.deviceID != device }
@@ -27,8 +27,8 @@ extension CaptureRecord {
         keepEarlier(others.dropLast())
     }
 
-    /// The server refused the last submission, since it has accepted an earlier one of the same device: restores that
-    /// one. With more than one, the others are kept.
+    /// The server refused the last submission, since it has accepted an earlier one of the same device: restores the
+    /// earlier one. If there are several, the others are kept.
     mutating func restoreEarlierSubmission(of device: String) {
         let own = (earlierSubmissions ?? []).filter { $0.deviceID == device }
         submission = own.first ?? submission

@@ -20,8 +20,9 @@ extension CaptureRecord {
         }
     }
 
-    /// Whether the data of this record is not on the server, which has accepted another record of the media. If this one
-    /// may have been sent, it may be what the server has, unless the server's response shows that it stored the other.
+    /// Whether the data of this record is not on the server, which has accepted another record of the media. If this
+    /// record may have been sent, it may be the one on the server, unless the server's response shows that it stored
+    /// the other.
     private func isExcluded(by accepted: CaptureRecord) -> Bool { submissions == 0 || accepted.httpStatus == 202 }
 
     /// Another record of the same media that may be on the server, since the outcome of its submission is unknown.
@@ -29,7 +30,8 @@ extension CaptureRecord {
         try twins(in: library).first { $0.state.mayBeOnServer }
     }
 
-    /// Like `unknownTwin`; also a full upload without a response, which the server did not have when it was queried.
+    /// Like `unknownTwin`, but also finds a full upload without a response that the server did not have when it was
+    /// queried.
     func unresolvedTwin(in library: LibraryStore) throws(CaptureError) -> CaptureRecord? {
         try twins(in: library).first { twin in
             twin.state.mayBeOnServer || (twin.mode == .full && twin.state.isUnsent && twin.submissions > 0)
@@ -41,7 +43,7 @@ extension CaptureRecord {
             .filter { $0.id != id && $0.server == server && $0.mode != nil }
     }
 
-    /// The error of submitting media of which this record may be on the server.
+    /// The error for submitting this media again while this record may be on the server.
     var unknownEarlier: CaptureError {
         CaptureError(
             .unknownOutcome,

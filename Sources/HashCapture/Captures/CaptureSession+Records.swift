@@ -67,7 +67,8 @@ extension CaptureSession {
     /// the file gets its final name. Existing files are not replaced. `id` may be a unique prefix; the depth map is
     /// little-endian binary32.
     ///
-    /// - Throws: `CaptureError`: `.mediaMissing` for a capture of a digest only, `.checksumMismatch`, `.targetExists` …
+    /// - Throws: `CaptureError`: `.mediaMissing` for a capture of a digest only, and others such as `.checksumMismatch`
+    ///   and `.targetExists`.
     public func export(_ id: String, to path: [UInt8], depthTo depthPath: [UInt8]?) async throws(CaptureError)
         -> CaptureRecord
     {

@@ -11,7 +11,8 @@ extension CaptureSession {
     /// unusable, its check is `.skipped` and its error is in `errors`; the other checks still run. The server's check is
     /// also `.skipped`, without an error, if this machine is now registered as another device.
     ///
-    /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` …; `.cancelled`.
+    /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` and other file errors;
+    ///   `.cancelled`.
     public func verify(file path: [UInt8], isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         try await verify(try await find(.file(path)), isOffline: isOffline)
     }
@@ -19,7 +20,7 @@ extension CaptureSession {
     /// Hashes a file and finds its record among those accepted by `isIncluded`, preferring one of this session's
     /// server. Only a session of the record's server can query it.
     ///
-    /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` …
+    /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` and other file errors.
     public func find(
         _ subject: CaptureRequest.Subject,
         where isIncluded: (CaptureRecord) -> Bool = { _ in true }

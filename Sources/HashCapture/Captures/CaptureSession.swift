@@ -57,10 +57,10 @@ public struct CaptureSession: Sendable {
 extension CaptureSession {
     /// Submits one capture: stores the media in the vault, stores a record, signs, and submits.
     ///
-    /// Cancellation takes effect between any two steps; the record has the progress, and `retry` resumes. Media of this
-    /// machine that the server has accepted, or may have, are not submitted again. `progress` is called with the media
-    /// bytes read so far, and their total; `beforeSending` with the notices about a capture that is about to be signed and
-    /// sent.
+    /// Cancellation takes effect between any two steps; the record stores the progress, and `retry` resumes. Media of
+    /// this machine that the server has accepted, or may have accepted, is not submitted again. `progress` is called
+    /// with the media bytes read so far, and their total; `beforeSending` with the notices about a capture that is
+    /// about to be signed and sent.
     ///
     /// - Returns: The current record. `error` is the reason why it was not accepted.
     /// - Throws: `CaptureError` if there is no record.
@@ -284,7 +284,7 @@ extension CaptureRecord {
 
     private struct Difference {
         var option: CaptureNotice.Option
-        /// Whether this record discloses nothing of it.
+        /// Whether only the earlier submission discloses this option's data.
         var isOnlyInEarlier = false
     }
 
@@ -338,7 +338,7 @@ extension CaptureRecord {
 extension CaptureSession {
     /// Plans the submission: reads the file, but writes nothing and uses no counter or key.
     ///
-    /// - Returns: The body with a placeholder for the assertion, and the data that become public.
+    /// - Returns: The body with a placeholder for the assertion, and the data that becomes public.
     /// - Throws: `CaptureError`, like `capture` before it writes.
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {
         let input = try await CaptureInput.read(request, profile: profile, isPreview: true)
@@ -451,7 +451,8 @@ public enum CaptureNotice: Sendable, Equatable {
     /// The media was submitted earlier, and that submission disclosed these, which this one would have omitted.
     case disclosedEarlier([Option])
     /// The server accepted the media in an earlier submission whose outcome is not stored, for example because the data
-    /// directory was restored from a backup. The server has its data, which may differ from those of this record.
+    /// directory was restored from a backup. The server has the data of that submission, which may differ from this
+    /// record's.
     case acceptedEarlier
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)

@@ -228,7 +228,7 @@ extension SIMD4<Float> {
 }
 
 extension SIMD4<Double> {
-    /// For widened samples: widening keeps their order.
+    /// For widened samples: widening preserves their order.
     @inline(__always)
     var areValid: SIMDMask<SIMD4<Int64>> {
         (self .>= Double(DepthExtent.nearest)) .& (self .<= Double(DepthExtent.farthest))

@@ -43,7 +43,7 @@ public struct DepthMap: Sendable {
 
 /// Reads depth maps: raw little-endian binary32, PFM, NPY and 16-bit PNG, distinguished by their first bytes.
 public enum DepthMapFile {
-    /// Properties that a file may not specify.
+    /// Properties that some files do not specify.
     public struct Layout: Sendable, Equatable {
         /// Columns of a raw map.
         public var width: Int?
@@ -62,8 +62,8 @@ public enum DepthMapFile {
     /// Maximum number of samples, at four bytes of memory each; no camera produces more.
     package static let maximumSampleCount = 100_000_000
 
-    /// Reads a map, top row first, from a path, as bytes. `layout` has properties that the file may not specify; if it
-    /// does, they must match.
+    /// Reads a map, top row first, from a path, as bytes. `layout` has properties that some files do not specify; those
+    /// that the file specifies must match it.
     ///
     /// The first four bytes of the other three formats, read as a raw sample, are outside the valid range, so a
     /// raw map starting with a valid sample is never mistaken for another format.
@@ -157,7 +157,7 @@ struct DepthMapContent {
     /// The samples from an offset, in the file's order; they must end at the end of the file. Their number has already
     /// been checked against the limit; the file's length is checked before allocating.
     ///
-    /// - Throws: An error with found and expected length.
+    /// - Throws: An error with the actual and the expected length.
     func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapError) -> Samples {
         let expected = offset + sampleCount * encoding.byteCount
         guard count == expected else {

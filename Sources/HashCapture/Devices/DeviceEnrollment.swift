@@ -57,13 +57,13 @@ public struct DeviceEnrollment: Sendable {
         }
     }
 
-    /// Registers with the server, and stores device and key. The key is stored on disk or in the TPM before it is
-    /// registered. Stopping `control` stops a signing program or a TPM tool, but not the registration itself. Of several
-    /// processes that register with a server, one does so at a time, so that the others find its device.
+    /// Registers with the server, and stores the device and its key. The key is stored on disk or in the TPM before it
+    /// is registered. Stopping `control` stops a signing program or a TPM tool, but not the registration itself. If
+    /// several processes register with a server, they do so one at a time, so that the later ones find the device.
     ///
-    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.busy` if another process
-    ///   registers for a minute; `.keyUnusable`; `.tpmUnusable`; `.cancelled`; `.unexpectedResponse` for a level that
-    ///   was not proven.
+    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.busy` if another
+    ///   process is still registering after a minute; `.keyUnusable`; `.tpmUnusable`; `.cancelled`;
+    ///   `.unexpectedResponse` for a level that was not proven.
     public func register(
         _ plan: Plan,
         control: TransferControl = TransferControl()

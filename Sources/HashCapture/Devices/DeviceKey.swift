@@ -159,7 +159,8 @@ struct DeviceKey: Sendable {
 
 struct KeySigner: CaptureSigner {
     private let key: SigningKey
-    /// nil for a key in memory. Hardware blocks for a while, so it must not run on Swift's cooperative threads.
+    /// nil for a key in memory. Signing in hardware blocks for a while, so it must not run on Swift's cooperative
+    /// threads.
     private let provider: String?
 
     var publicKey: VerifyingKey { key.publicKey }

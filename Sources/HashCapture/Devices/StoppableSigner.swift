@@ -3,8 +3,7 @@ internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 
-/// A signer that a stop interrupts: no request is in transit while it signs, so a stop can interrupt it
-/// immediately.
+/// A signer that a stop interrupts immediately, since no request is in transit while it signs.
 struct StoppableSigner: CaptureSigner {
     private let signer: any CaptureSigner
     private let control: TransferControl

@@ -51,7 +51,7 @@ extension DeviceEnrollment {
                     quoteSignature: quote.signature
                 )
             )
-            // After the tools: some connections to a TPM allow only one program at a time.
+            // Sign only after the tools have exited: some connections to a TPM allow only one program at a time.
             let source = known?.source ?? .provider(uri: "handle:" + handle, provider: "tpm2", isOurs: true)
             let device = try await register(plan, source, publicKey, challenge, evidence, control: control)
             await removeReplacedKey(of: earlier, in: tpm, control: control)

@@ -91,14 +91,14 @@ extension CaptureFacts {
 
 extension CaptureFacts {
     /// Facts in a file: position, time and model from the Exif data of a photo (JPEG, PNG, WebP, HEIF, TIFF and the raw
-    /// formats based on it), or from the metadata of a movie. Missing, damaged and impossible values are unknown;
+    /// formats based on it), or from the metadata of a video. Missing, damaged and impossible values are unknown;
     /// nothing is guessed.
     ///
     /// `capturedAt` is the file's time with its offset; otherwise the GPS time, if it is plausible for the photo;
     /// otherwise the container's UTC time. A local time without a zone is not treated as UTC but stored in `localTime`.
-    /// So is the time in the header of a movie, since many cameras write their local time there.
+    /// So is the time in the header of a video, since many cameras write their local time there.
     ///
-    /// The file is read in a few places, 64 KiB in total.
+    /// Only a few parts of the file are read, 64 KiB in total.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
         var facts = PhotoExif(of: file).map(CaptureFacts.init(of:)) ?? CaptureFacts()
         guard facts.timeSource == nil else { return facts }

@@ -139,7 +139,7 @@ struct PlaceGrid {
     private let names: Int
     private let namedCountries: Int
 
-    /// nil if the program's table is invalid, which a test excludes.
+    /// nil if the program's table is invalid; a test ensures that it is valid.
     init?() {
         // Static data of the program, which is never freed.
         self.init(UnsafeRawBufferPointer(start: places_table(), count: places_table_size()))

@@ -34,8 +34,8 @@ package struct MetadataFilter: Sendable {
     }
 
     /// `captured_at`, RFC 3339 with `Z`: the second, its UTC day, or the UTC day of the submission (contract section
-    /// 4). For a local time without a zone, the day is its own. An unknown time is replaced with `now`, the
-    /// time of the submission.
+    /// 4). A local time without a zone yields its own day. An unknown time is replaced with `now`, the time of the
+    /// submission.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
         // The epoch is used for clocks outside the years 1 to 9999; a server rejects it because of its time window.
         let submission = Self.second(of: now)
@@ -144,7 +144,7 @@ enum DisclosedText {
     /// Longer than the name of any model or city, but short enough for a body.
     static let byteLimit = 128
 
-    /// One line without control characters, bidirectional controls and surrounding whitespace, truncated between
+    /// One line without control characters, bidirectional controls or surrounding whitespace, truncated between
     /// characters to the limit; nil if nothing is left.
     static func cleaned(_ text: String) -> String? {
         var kept = String.UnicodeScalarView()

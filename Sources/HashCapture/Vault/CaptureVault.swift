@@ -64,8 +64,8 @@ extension CaptureVault {
                 try captures.status(of: Array(id.utf8)) == nil
             else { throw CaptureError(.vaultUnusable, detail: "a capture with this ID already exists", value: id) }
             while true {
-                // Named with another UUID until it is locked: a process that adopts drafts may remove it first; the
-                // next name is then used.
+                // The draft has another UUID in its name until it is locked: a process that adopts drafts may remove it
+                // first, and another name is then used.
                 let name = Self.draftPrefix + UUID().uuidString.lowercased()
                 guard let draft = try captures.makePrivateSubdirectory(name),
                     try Self.hold(draft, name, in: captures)
@@ -91,10 +91,10 @@ extension CaptureVault {
         return try draft.isEntry(Array(name.utf8), of: captures)
     }
 
-    /// Encrypts a file, and hashes exactly the encrypted bytes, in one pass; synced when it returns. Uses a few MiB of
-    /// memory for any size. The first capture creates the key. Cancellation throws `.cancelled`. The original must not
-    /// change while it is read. `progress` is called with the finished bytes and their total, on another thread.
-    /// Returns the SHA-256 of the file.
+    /// Encrypts a file, and hashes exactly the bytes that it encrypts, in one pass. The result is synced when this
+    /// returns. Uses a few MiB of memory for any size. The first capture creates the key. Cancellation throws
+    /// `.cancelled`. The original must not change while it is read. `progress` is called with the finished bytes and
+    /// their total, on another thread. Returns the SHA-256 of the file.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, including for a key that opens
     ///   none of the newest captures. The draft then contains no data of the file.
@@ -134,7 +134,7 @@ extension CaptureVault {
             associatedData: Self.associatedData(.media, of: draft.id)
         ) { bytes in
             let written = try blob.append(bytes)
-            // Disregards header and tags, a few bytes per million; the last call reports the end.
+            // Disregards the header and the tags, a few bytes per million; the last call reports the end.
             progress?(min(written, total), total)
         }
         try await BlockingWork.run { try blob.sync() }
@@ -163,8 +163,8 @@ extension CaptureVault {
         CaptureError(.sourceChanged, detail: "changed while it was being read", isRetryable: true, path: file.path)
     }
 
-    /// Encrypts a depth map; synced when it returns. Blocks. The map is little-endian binary32, row by row; the record
-    /// has width and height. Called after `keepMedia`.
+    /// Encrypts a depth map. The result is synced when this returns. Blocks. The map is little-endian binary32, row by
+    /// row; the record has the width and height. Called after `keepMedia`.
     ///
     /// - Throws: `.diskFull`, `.vaultUnusable`.
     package func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {

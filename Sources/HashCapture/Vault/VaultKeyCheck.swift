@@ -9,7 +9,7 @@ extension CaptureVault {
     private static let triedCaptures = 8
 
     /// Checks that a key opens one of the newest captures before new data is encrypted with it. A vault whose captures
-    /// use several keys could not be read after one of them is lost.
+    /// use several keys could not be read completely after one of them is lost.
     ///
     /// - Throws: `.vaultUnusable` if the key opens none of them.
     func checkKey(_ key: StreamingAEAD.Key) async throws(CaptureError) {

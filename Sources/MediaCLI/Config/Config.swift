@@ -50,7 +50,7 @@ extension TextRenderer {
             .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
         ])
         .rows(for: rows) { row in
-            // The records have the number of bytes.
+            // JSON records contain the number of bytes instead.
             let size = SettingKey.sizes.contains { $0.rawValue == row.name } ? Int64(row.value) : nil
             let value = size.map(SettingValue.sizeText) ?? row.value
             return [TerminalText.escaped(row.name), TerminalText.escaped(value), TerminalText.escaped(row.source)]

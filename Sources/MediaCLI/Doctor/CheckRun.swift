@@ -227,7 +227,7 @@ extension TextRenderer {
     }
 }
 
-/// Checks as a JUnit XML report in the format read by CI servers: one suite, one test case per check.
+/// A JUnit XML report of checks, in the format read by CI servers: one suite, with one test case per check.
 struct JUnitReport: Sendable {
     var suite: String
     /// Address of the server, written as a property of the suite.
@@ -276,7 +276,8 @@ struct JUnitReport: Sendable {
         return "\(milliseconds / 1000).\((milliseconds % 1000).padded(3))"
     }
 
-    /// Characters that XML 1.0 (section 2.2) does not allow become U+FFFD; the five special ones become references.
+    /// Characters that XML 1.0 (section 2.2) does not allow become U+FFFD; the five special characters, tabs and line
+    /// breaks become references.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -54,7 +54,7 @@ struct Doctor: ContextCommand {
         }
     }
 
-    /// The configured server, which may be below a path. The others that commands use are listed in notes.
+    /// The configured server, whose address may have a path. Notes list the other configured servers.
     private func serverToCheck(_ settings: SettingsSession) throws -> (service: SettingKey, server: ServerURL) {
         var servers: [(service: SettingKey, server: ServerURL)] = []
         for service in [SettingKey.uploadsURL, .syncURL, .captureURL] {

@@ -11,7 +11,7 @@ internal import MediaSystem
 struct BundleReading: Sendable {
     static let schema = "mediactl.hash-only-bundle/1"
     static let fileName = "bundle.json"
-    /// Far above the two bodies of 10 KiB and the key that a bundle contains.
+    /// Far above the size of the two bodies of 10 KiB and the key that a bundle contains.
     private static let limit = 1 << 20
 
     let path: [UInt8]

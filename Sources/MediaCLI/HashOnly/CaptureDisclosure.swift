@@ -99,7 +99,7 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether it may be caused by a mistake, rather than being only information.
+    /// Whether the notice may be the result of a mistake, rather than being purely informational.
     var isWarning: Bool {
         switch self {
         case .noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
@@ -117,7 +117,7 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether it reports what the server publishes, which it does only once it may have the capture.
+    /// Whether the notice is about what the server publishes as soon as it has the capture.
     var isAboutPublication: Bool {
         switch self {
         case .capturedAtIsPublic, .coordinatesArePublic: true

@@ -157,8 +157,8 @@ struct CaptureItem: Sendable {
         isKnown = outcome.isKnown
         isOfOtherDevice = outcome.needsResend
         timeSource = outcome.timeSource
-        // If the capture was known, nothing was disclosed in this run. A capture that the server lacks is not public, nor
-        // one of whose media the server has another submission.
+        // If the capture was known, nothing was disclosed in this run. A capture is not public if the server does not
+        // have it, or has another submission of the same media.
         let mayBePublic =
             [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
             && !outcome.notices.contains(.acceptedEarlier)
@@ -250,15 +250,15 @@ extension CaptureItem {
         return "mediactl hash-only send \(file) --depth FILE --send-media"
     }
 
-    /// Whether no command shows whether the server has it: the server cannot be queried, and one resend is allowed
-    /// (hash-only contract 1.3).
+    /// Whether no command can determine whether the server has the capture: the server cannot be queried, and the one
+    /// allowed resend has been used (hash-only contract 1.3).
     var isUndecidable: Bool {
         guard state == .unknownOutcome, let record else { return false }
         return record.profile == CaptureProfile.reference.rawValue && record.submissions > 1
     }
 
-    /// Whether only an explicit resend can succeed: the server cannot be queried (hash-only contract 1.3), or not about a
-    /// capture of another device, or signing has failed too often (section 8).
+    /// Whether only an explicit resend can succeed: the server cannot be queried at all (hash-only contract 1.3), or
+    /// not about a capture from another device, or signing has failed too often (section 8).
     var needsResend: Bool {
         switch state {
         case .unknownOutcome:

@@ -50,7 +50,7 @@ struct HashOnlyExport: ContextCommand {
     @Flag(help: "With --bundle, export the first submission if it is unknown whether the server has it or a later one.")
     var first = false
 
-    /// For a directory, existing or to be created, the path of a file with the default name in it.
+    /// The path of the bundle; for a directory, existing or to be created, that of a file in it with the default name.
     private var bundleFile: String? {
         guard let bundle else { return nil }
         return isDirectory(bundle) ? bundleDirectory(bundle) + "/" + BundleReading.fileName : bundle
@@ -223,7 +223,7 @@ struct CaptureBundle: Sendable {
         ])
     }
 
-    /// Members of the body that are not covered by the signature: with the profile `reference` those of a video (M9).
+    /// Members of the body that are not covered by the signature: with the profile `reference`, those of a video (M9).
     /// The assertion, which contains the signature, is not included. Empty if the body cannot be read or is not signed.
     static func unsignedMembers(of record: CaptureRecord) -> [String] {
         guard let bundle = try? CaptureBundle(record), let body = JSONValue.object(in: bundle.body[...]),

@@ -81,8 +81,8 @@ struct HashOnlyRetry: ContextCommand {
                     + CaptureItem(planned: record).sendAgain
             )
         }
-        // Oldest first, after those that the server may have, whose outcome determines that of others of the same
-        // media.
+        // Captures that the server may have come first, since their outcome determines that of others of the same
+        // media. Otherwise the oldest comes first.
         let unfinished: [CaptureRecord] = records.filter(\.isOpen).reversed()
         return unfinished.filter { !$0.state.isUnsent } + unfinished.filter(\.state.isUnsent)
     }

@@ -138,7 +138,7 @@ struct HashOnlySend: ServerCommand {
         return .usage("unknown command \(name); nothing was sent", hint: hint)
     }
 
-    /// A photo is not submitted without a choice about depth: a terminal prompts for it, once for all files.
+    /// A photo is not submitted without a choice about depth: on a terminal, the user is prompted once for all files.
     private func chooseDepth(of requests: inout [CaptureRequest], _ settings: SettingsSession) async throws {
         let profile = settings.settings.captureProfile.value
         let open = requests.indices.filter { requests[$0].needsDepthChoice(at: profile) }

@@ -297,7 +297,8 @@ struct LoginRun: Sendable {
         return finish(login, isKeyRotated: true)
     }
 
-    /// A failed login may still have replaced the key: a later step failed, or the response with the key was lost.
+    /// Warns that a failed login may have replaced the key: a later step may have failed, or the response with the key
+    /// may have been lost.
     private func warn(of error: PhotoSyncError) {
         if let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey {
             console.warning(
@@ -351,7 +352,7 @@ extension PhotoSyncError {
 }
 
 enum HostName {
-    /// From gethostname(2); `mediactl` if it is not set.
+    /// From gethostname(2); `mediactl` if the host name is not available.
     static var current: String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "mediactl" }

@@ -67,7 +67,7 @@ struct LogInStatus: ServerCommand {
 struct LoginList: Sendable {
     /// A stored login, without its secret.
     struct Row: Sendable, Equatable {
-        /// Address of a photo server, origin of an upload server.
+        /// Address of a photo server, or origin of an upload server.
         var server: String
         /// `upload` or `photo`.
         var service: String

@@ -165,7 +165,7 @@ struct MediaDeletionRun: Sendable {
         return candidates
     }
 
-    /// A file name is compared with labels and may match other files than the intended one, so `--yes` confirms only one.
+    /// A file name is compared with labels and may match unintended files, so `--yes` confirms only one.
     private func requireOneGuess(_ choice: Choice, _ candidates: [Candidate]) throws(UserFacingError) {
         guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
             confirmation.isGiven, candidates.count > 1

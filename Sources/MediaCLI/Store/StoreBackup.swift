@@ -34,7 +34,7 @@ struct StoreBackup: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        // Without a store, such as in a mistyped directory, nothing is created.
+        // If there is no store, for example in a mistyped directory, nothing is created.
         guard try StoreSession.exists(settings) else { throw Self.noStore(settings) }
         let session = try await StoreSession.open(settings, for: file == nil ? .writing : .reading)
         let count = try session.store.tokenCount(host: nil)
@@ -44,7 +44,7 @@ struct StoreBackup: ContextCommand {
             path = file
         } else {
             let backups = StoreBackups(in: session.directory)
-            // The copies of a store that was lost, and created again, would replace those with its tokens.
+            // If a store was lost and created again, new backups would replace those that contain its tokens.
             if try session.store.isEmpty(), let backup = backups.newestWithRows().backup {
                 throw Self.nothing("the token store is empty", backup)
             }
@@ -61,7 +61,7 @@ struct StoreBackup: ContextCommand {
         return nothing("there is no token store in \(ErrorCatalog.quoted(path))", backup)
     }
 
-    /// The error for a store without tokens; `backup` has those of an earlier one.
+    /// The error for a store without tokens; `backup` contains those of an earlier one.
     private static func nothing(_ reason: String, _ backup: StoreBackups.Backup?) -> UserFacingError {
         UserFacingError(
             .storeUnusable,

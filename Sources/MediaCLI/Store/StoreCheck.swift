@@ -23,7 +23,7 @@ struct StoreCheckCommand: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let path = settings.locations.dataDirectory
         try DataDirectory.refuseFile(inPlaceOf: path)
-        // Without a store, such as in a mistyped directory, nothing is created.
+        // If there is no store, for example in a mistyped directory, nothing is created.
         let unchanged = try DataDirectory.unchanged(path)
         let directory =
             try TokenStore.exists(in: unchanged) ? StoreSession.directory(settings, for: .reading) : unchanged

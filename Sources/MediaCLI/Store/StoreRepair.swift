@@ -30,7 +30,7 @@ struct StoreRepairCommand: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let path = settings.locations.dataDirectory
         try DataDirectory.refuseFile(inPlaceOf: path)
-        // A missing directory, such as a mistyped one, is not created.
+        // A missing directory, for example a mistyped one, is not created.
         let isThere = FileManager.default.fileExists(atPath: path)
         let directory = try isThere ? DataDirectory.openForRepair(path) : DataDirectory.unchanged(path)
         let report = try isThere ? StoreRepair(in: directory).run(isDryRun: dryRun) : nil

@@ -260,8 +260,8 @@ struct DirectoryRun: Sendable {
         parts.add(try await run.run(.missing, to: directory.absolutePath))
     }
 
-    /// Refuses to download the whole library into the mount point of a disk that is not mounted: no recorded copy
-    /// exists, and the push has found no photo.
+    /// Refuses to download the whole library into the mount point of a disk that is probably not mounted: no recorded
+    /// copy exists, and the push has found no photo.
     private func requireCopies() async throws {
         let path = directory.absolutePath
         let ignored = parts.number("skipped", of: "push") + parts.number("excluded", of: "push")

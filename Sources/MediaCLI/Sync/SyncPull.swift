@@ -121,8 +121,8 @@ struct PullRun: Sendable {
 
     // MARK: Legacy photos
 
-    /// A claim is offered only at a prompt, since it cannot be undone, and not in JSON, since its records are those of
-    /// another command. `--yes` does not confirm it.
+    /// A claim is offered only at a prompt, since it cannot be undone, and not in JSON mode, since the records of a
+    /// claim are those of another command. `--yes` does not confirm it.
     private var offersClaim: Bool {
         let mayPrompt = prompter.isAllowed && !isUnattended && !console.isJSON && !console.isQuiet
         return mayPrompt && !options.isDryRun && account.deviceID != nil

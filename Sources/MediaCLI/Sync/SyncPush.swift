@@ -315,7 +315,7 @@ extension PushItem: RunItem {
     }
 
     /// The exit code for this file alone. It is a success only if no error is printed and the state of the file is not
-    /// a failure. Deletions on the server are intended.
+    /// a failure. A deletion on the server counts as intended.
     var exitCode: ExitCode {
         switch state {
         case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success

@@ -47,8 +47,8 @@ struct AlbumWarning: Sendable, Equatable {
 
     /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`, or
     /// nil for an export to standard output; `count` is its number of clips or tapes, nil for an export. `outcome` is
-    /// nil if a signal stopped the work. `isOrder`: only the order of the album was to be updated, which later
-    /// attempts do not repeat automatically.
+    /// nil if a signal stopped the work. `isOrder` means that only the order of the album was to be updated, which is
+    /// not retried automatically.
     init?(saved: String?, count: Int?, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let album = count.map { $0 == 1 ? "its album" : "their album" } ?? "the album of the tape"
         let saved = saved.map { "\($0) saved; " } ?? ""

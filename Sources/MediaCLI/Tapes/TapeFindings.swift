@@ -101,7 +101,7 @@ struct TapeFindings: Sendable {
         )
     }
 
-    /// Leftover files of killed processes outside of albums; none if only certain tapes are checked.
+    /// Files outside of albums that killed processes left behind; none if only certain tapes are checked.
     func leftovers() async throws -> [AlbumFinding] {
         guard tapes.isEmpty else { return [] }
         let (service, renderings) = (service, renderings)

@@ -187,7 +187,7 @@ struct TapeAdditionRun: Sendable {
             for input in inputs where interruption.signal == nil {
                 do throws(TapesError) {
                     var clip = try editor.inspect(input.path, allowingMissing: allowsMissing)
-                    // Without a time, so that those of an existing file are computed.
+                    // Without a modification time, so that size and checksum of an existing file are computed again.
                     (clip.size, clip.sha256) = (input.uploaded?.size, input.uploaded?.sha256)
                     clips.append(clip)
                 } catch {
@@ -252,7 +252,7 @@ struct TapeAdditionRun: Sendable {
         }
     }
 
-    /// Warns of files that are no longer as they were uploaded: the clip shows them as they are now.
+    /// Warns about files that were modified after their upload: their clips use the current content.
     private func warnOfChanged(_ uploaded: [ClipRecord], _ items: [AddedClip]) {
         for (clip, item) in zip(uploaded, items) where clip.sha256 != nil && item.clip?.sha256 != clip.sha256 {
             console.warning("\(ErrorCatalog.quoted(item.path)) was changed since its upload")

@@ -198,8 +198,9 @@ struct TapeExportRun: Sendable {
 
     // MARK: File systems
 
-    /// The directories whose file systems do not respond, with one time limit for the whole export. All originals of the
-    /// store matter only if the target exists, and may be one of them. A signal exits immediately.
+    /// The directories whose file systems do not respond, with one time limit for the whole export. If the target
+    /// exists, it may be any original of the store, so the file systems of all originals are checked. A signal exits
+    /// immediately.
     private func silentDirectories(
         of clips: [ClipRecord],
         beside all: [[UInt8]]
@@ -303,7 +304,8 @@ struct TapeExportRun: Sendable {
         return [:]
     }
 
-    /// The output still contains these files: they may be available again when it is used.
+    /// Warns about missing originals. The output still contains them, since they may be available again when it is
+    /// used.
     private func warnOfMissing(_ clips: [ClipRecord], except silent: SilentDirectories) async throws(TapesError) {
         let missing = try await session.editor.missingOriginals(of: clips, except: silent)
         let count = clips.count { clip in clip.source.map(missing.contains) ?? false }
@@ -314,7 +316,7 @@ struct TapeExportRun: Sendable {
         )
     }
 
-    /// Trims and transitions were chosen for another video, and the length of the tape is that of the former one.
+    /// Trims and transitions were chosen for the former content, and the length of the tape is based on it.
     private func warnOfReplaced(_ clips: [ClipRecord], _ current: [ClipRecord]) {
         for (clip, now) in zip(clips, current) {
             guard let length = clip.durationMilliseconds, let found = now.durationMilliseconds, found != length

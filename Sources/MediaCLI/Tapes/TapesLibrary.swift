@@ -184,8 +184,8 @@ struct LibraryRun: Sendable {
         return try await console.context.interruption.canceling { try await service.requestAccess(level) }
     }
 
-    /// `isReady`: adding needs no further step, although there is no access yet. `work` is the result of
-    /// what followed.
+    /// `isReady` means that clips can be added without a further step, although there is no access yet. `work` is the
+    /// exit code of the album updates that followed.
     func finish(
         _ status: LibraryStatus,
         needs level: AccessLevel = .addOnly,

@@ -62,7 +62,7 @@ struct TapesRelink: ContextCommand {
         return finish(results, console)
     }
 
-    /// Updates the playlists, which contain the new paths until the albums have links to them.
+    /// Updates the playlists, which list the new paths until the albums have links to these files.
     private func rearrange(_ results: [RelinkResult], _ session: TapesSession) async throws {
         var seen: Set<String> = []
         for result in results {

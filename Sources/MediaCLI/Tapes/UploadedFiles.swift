@@ -65,7 +65,7 @@ struct UploadedFiles: Sendable {
         guard let identity = record.identity else {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was standard input, not a file")
         }
-        // The journal of 0.1.0 has no directories; a relative path leads to this file from only one of them.
+        // The journal of 0.1.0 does not record directories; a relative path leads to this file from only one of them.
         guard !record.isDirectoryUnknown || Self.is(record.path, identity) else {
             throw .usage(
                 "\(ErrorCatalog.quoted(record.path)) is not the uploaded file, relative to the current directory",

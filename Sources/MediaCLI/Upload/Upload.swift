@@ -77,7 +77,7 @@ struct Upload: ContextCommand {
             guest: guest?.access
         )
         let server = try guest?.client.server ?? settings.requireServer()
-        // Creating or opening each of them waits for the disk.
+        // The hash cache and the store are opened in parallel, since each waits for the disk.
         async let opening = BlockingWork.run { settings.hashCache() }
         let store = try await StoreSession.open(settings)
         let hashes = await opening
@@ -99,7 +99,7 @@ struct Upload: ContextCommand {
             details: details,
             maximumBytes: settings.settings.maxBytes.value
         )
-        // Local errors do not require a login.
+        // Detect local errors without requiring a login.
         let items = input.watch == nil ? try await plan.items(of: inputs, manifest: manifest) : []
         let sendsNothing = sending.dryRun || (input.watch == nil && items.allSatisfy { $0.error != nil })
         do {

@@ -122,8 +122,8 @@ struct UploadInput: Sendable, Equatable {
     /// and may have caused its failure.
     var prefersFlags: Bool { origin == .report }
 
-    /// Whether the files below a directory are meant. A manifest lists files; a directory of a report could not be read in
-    /// that run.
+    /// Whether the path may be a directory whose files are to be uploaded. A manifest lists only files; a report may
+    /// also list directories that could not be read.
     fileprivate var mayBeDirectory: Bool {
         if case .manifest = origin { false } else { standardInputName == nil }
     }

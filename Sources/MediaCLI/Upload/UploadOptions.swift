@@ -50,7 +50,7 @@ struct DetailOptions: ParsableArguments {
         return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
     }
 
-    /// Those that are also settings.
+    /// The options that are also settings.
     var flags: SettingsFlags { SettingsFlags([.orgName: orgName, .eventType: eventType]) }
 
     func labelTemplate() throws -> LabelTemplate? {
@@ -243,7 +243,7 @@ struct SendingOptions: ParsableArguments, Sendable {
 
     @OptionGroup var transfer: TransferOptions
 
-    /// Those that are also settings.
+    /// The options that are also settings.
     var flags: SettingsFlags { SettingsFlags([.jobs: jobs]) + transfer.flags }
 
     func validate() throws {
@@ -277,7 +277,7 @@ struct TransferOptions: ParsableArguments, Sendable {
     )
     var parallelParts: Int = 1
 
-    /// Those that are also settings.
+    /// The options that are also settings.
     var flags: SettingsFlags { SettingsFlags([.transport: transport?.value.rawValue, .chunkSize: chunkSize]) }
 
     func validate() throws {

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 
 extension TextRenderer {
-    /// The result of one upload on standard output: its first line, and the others. Failures go to standard error.
+    /// The result of one upload on standard output: the headline, then the details. Failures go to standard error.
     ///
     /// With `namesServer`, the command that deletes the file includes `--server`, because credentials in the
     /// environment apply only to a server specified on the command line.

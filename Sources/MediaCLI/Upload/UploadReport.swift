@@ -13,7 +13,7 @@ struct UploadReport: Sendable {
     var createdAt: Date
     var shard: ShardChoice?
     var summary: JSONObject
-    /// The items, from `line`.
+    /// The items, created by `line`.
     var lines: [String]
 
     /// One JSON document, with one item per line.

@@ -98,8 +98,7 @@ struct UploadRun: Sendable {
         return try NewFile(replacing: RawArguments.bytes(of: path), .upload)
     }
 
-    /// Writes the report and the summary.
-    /// `failure` ended the run although every upload may have succeeded.
+    /// Writes the report and the summary. `failure` is the error that ended the run, even if every upload succeeded.
     func finish(
         _ results: UploadResults,
         _ reporter: UploadReporter,
@@ -216,7 +215,7 @@ extension UploadBatch.Event {
 extension UploadRun {
     /// Uploads each file in a directory once it is complete, until a signal is received or the directory disappears.
     ///
-    /// A directory that disappears is an error of the run, after the uploads in progress.
+    /// If the directory disappears, the run fails after the uploads in progress are complete.
     ///
     /// - Throws: `UserFacingError` if the directory cannot be watched; otherwise the same as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
@@ -248,7 +247,7 @@ extension UploadRun {
             for await path in watch.files {
                 door.yield(path)
             }
-            // Before the consumer ends, which cancels this task.
+            // Determined before the consumer ends, which cancels this task.
             let isGone = !Task.isCancelled
             door.finish()
             return isGone

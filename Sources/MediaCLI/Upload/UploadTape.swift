@@ -100,7 +100,8 @@ final class UploadTape: Sendable {
         }
     }
 
-    /// The tape, which is created unless another process has done so since; new clips follow those of that process.
+    /// The tape, created unless another process has created it in the meantime; new clips then follow the clips of that
+    /// process.
     private func tape(_ state: inout State) throws(TapesError) -> (tape: TapeRecord, isNew: Bool) {
         if let known = state.tape { return (known, false) }
         let (tape, clips) = try session.editor.tape(namedOrCreated: title)

@@ -95,7 +95,7 @@ struct DeletionPlan: Sendable {
     func target(for fileID: Int64) throws -> Target {
         let entries = try store.tokens(fileID: fileID, host: nil)
         if let scope {
-            // The configured server for its own scope, otherwise the address of the entry.
+            // Use the configured server for its own scope, otherwise the address of the entry.
             if let server, server.scope == scope { return Target(fileID: fileID, host: scope, server: server) }
             guard let own = entries.first(where: { $0.host == scope }) else {
                 throw GigHiveError.withoutToken(fileID, host: scope, in: store)
@@ -133,7 +133,7 @@ struct AdminCandidate: Sendable {
     }
 }
 
-/// Finds files without a local entry on the server, for deletions with admin rights.
+/// Finds files on the server that have no local entry, for deletions with admin rights.
 struct AdminSearch: Sendable {
     let plan: DeletionPlan
     let servers: ServerSession
@@ -278,7 +278,7 @@ struct GuestHiding: Sendable {
         return hiding
     }
 
-    /// Marks it as failed if its last known state does not allow hiding.
+    /// Returns this value, marked as failed if the last known state of the upload does not allow hiding.
     func judged() -> GuestHiding {
         guard let known = upload.guestState, !known.mayBeHidden else { return self }
         return finished(.failed, refusal(known))
@@ -310,7 +310,7 @@ struct GuestHiding: Sendable {
                 try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
                 try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)
             } catch {
-                // The server has hidden it, although that could not be stored here.
+                // The server has hidden the upload, although this could not be stored here.
                 return finished(.hidden, error)
             }
             return finished(.hidden)

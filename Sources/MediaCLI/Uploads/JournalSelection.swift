@@ -44,7 +44,7 @@ struct JournalSelection: Sendable {
 
     /// The resumable uploads, oldest first; at most one unless `all`.
     ///
-    /// - Throws: `UserFacingError` (usage) for several; `StoreError`, `GigHiveError`.
+    /// - Throws: `UserFacingError` (usage) if there are several and `all` is false; `StoreError`, `GigHiveError`.
     func resumable(all: Bool) throws -> [UploadRecord] {
         let records = try store.store.uploads(states: [], host: host).filter { try Self.isResumable($0, in: store) }
         guard all || records.count <= 1 else {
@@ -73,7 +73,7 @@ struct JournalSelection: Sendable {
 extension TokenStore {
     /// The upload with this ID or ID prefix.
     ///
-    /// - Throws: `UserFacingError` for several; `StoreError`.
+    /// - Throws: `UserFacingError` if several match; `StoreError`.
     func upload(named id: String) throws -> UploadRecord? {
         try upload(id) ?? uploads(states: [], host: nil).named(id, "upload", \.uploadID)
     }

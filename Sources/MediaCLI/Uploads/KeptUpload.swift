@@ -134,8 +134,8 @@ struct KeptUploadPages {
     /// Remaining guest uploads without a token, the newest last.
     private var waiting: [KeptUpload]
 
-    /// Reads all guest uploads at once, since there are few. Without them, `onlyOtherEvents` reads the details only for
-    /// events other than that of the upload.
+    /// Reads all guest uploads at once, since there are few. If there are none, `onlyOtherEvents` reads the details
+    /// only for events other than that of the upload.
     init(of store: TokenStore, host: String?, onlyOtherEvents: Bool = false) throws {
         guests = try GuestUploads(store.guestUploads(host: host), in: store)
         let files: TokenPages.Files = onlyOtherEvents && guests.uploads.isEmpty ? .ofOtherEvents : .all
@@ -183,7 +183,7 @@ private struct GuestUploads {
     private var keys: [FileKey] = []
     /// The uploads of a file, newest first.
     private var known: [FileKey: [KeptUpload]] = [:]
-    /// Files that were also uploaded with a login, so that their tokens can be used.
+    /// Files that were also uploaded with a login, which makes their tokens usable.
     private var deletable: Set<FileKey> = []
 
     init(_ records: [UploadRecord], in store: TokenStore) throws {
@@ -198,8 +198,8 @@ private struct GuestUploads {
         }
     }
 
-    /// Adds the state of the guest upload that a token came with. The token of a login's upload of the same file is for
-    /// another event.
+    /// Adds the state of the guest upload that a token came with. If the same file was also uploaded with a login, the
+    /// token of that upload is for another event.
     func merge(into upload: inout KeptUpload) {
         guard !known.isEmpty else { return }
         let key = FileKey(upload)

@@ -139,7 +139,7 @@ struct UploadsAdopt: ContextCommand {
 
     // MARK: Errors
 
-    /// The message for an error that does not concern the store. `name` is the response as specified.
+    /// The message for an error that does not concern the store. `name` is the response as entered by the user.
     static func userFacingError(of error: AdoptionError, named name: String?) -> UserFacingError {
         let response = name.map { ErrorCatalog.quoted($0) } ?? "the response"
         let word = name.map { ShellWord.quoted($0) + " " } ?? ""

@@ -229,7 +229,7 @@ struct DeleteRun: Sendable {
         do {
             let target = try plan.target(for: id)
             host = target.host
-            // Store errors do not require a login.
+            // Report store errors without requiring a login.
             let planned = try planned(target)
             guard !isDryRun else { return .refused(planned) }
             let deleter = Deleter(

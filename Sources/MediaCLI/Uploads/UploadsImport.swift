@@ -132,7 +132,7 @@ enum ImportFile {
         }
     }
 
-    /// Applies the rules for the server of a request, so that a token is never sent to a host other than its own.
+    /// Applies the rules for request addresses, so that a token is never sent to a host other than its own.
     @Sendable private static func scope(of baseURL: String) -> String? {
         guard let server = try? ServerURL(baseURL), !server.assumedScheme else { return nil }
         return server.scope
@@ -324,7 +324,7 @@ struct WebImportRun: Sendable {
         return console.ending(code).summary(statistics.members(isDryRun: isDryRun))
     }
 
-    /// Keyed by file ID. Without the listing, the tokens are imported without events.
+    /// Keyed by file ID. If the listing cannot be read, the tokens are imported without events.
     private func events() async throws -> [Int64: [ListingPage.Entry]] {
         var entries: [ListingPage.Entry] = []
         do throws(GigHiveError) {
@@ -377,8 +377,8 @@ struct WebImportRun: Sendable {
     }
 }
 
-/// The delete tokens that the server's upload page stores in a browser (gighive contract, trap T28): a JSON object from ID
-/// to token, without host, checksum or time.
+/// The delete tokens that the server's upload page stores in a browser (gighive contract, trap T28): a JSON object that
+/// maps IDs to tokens, without host, checksum or time.
 struct WebTokens: Sendable {
     /// The key in the browser's local storage.
     static let storageKey = "uploader_delete_tokens_v1"

@@ -213,7 +213,7 @@ struct UploadListing {
     /// Calls `body` with the matching uploads of each page until standard output is closed.
     private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
         var selection = try filter.selection()
-        // The table has columns only for the details that were sent, and rows for other events.
+        // The table has columns only for the details that were sent, and separate rows for other events.
         var pages = try KeptUploadPages(of: store, host: host, onlyOtherEvents: !console.isJSON)
         while !selection.isComplete, console.mayContinue, let page = try pages.next() {
             try body(selection.take(page))

@@ -77,7 +77,7 @@ struct UploadsResponses: ContextCommand {
 extension KeptResponses {
     /// The response with this ID or ID prefix.
     ///
-    /// - Throws: `UserFacingError` for none or several; `StoreError`.
+    /// - Throws: `UserFacingError` if none or several match; `StoreError`.
     func named(_ id: String) throws -> KeptResponse {
         guard let response = try list().named(id, "response", \.id) else {
             throw UploadsAdopt.userFacingError(of: .unknownResponse, named: id)

@@ -192,7 +192,8 @@ struct ResumptionRun: Sendable {
         var isGuest: Bool
     }
 
-    /// The first signal stops an unfinished transfer, or waits for the token of a finished one; the second abandons it.
+    /// The first signal stops an unfinished transfer, or waits for the token of a finished one; the second abandons the
+    /// upload.
     private func resume(
         _ record: UploadRecord,
         _ uploader: Uploader,
@@ -223,7 +224,7 @@ struct ResumptionRun: Sendable {
         }
     }
 
-    /// The result of an upload that could not be resumed, for example without a login or address.
+    /// The result of an upload that could not be resumed, for example because a login or a valid address is missing.
     private static func result(of record: UploadRecord, failing error: any Error) -> UploadResult {
         var result = result(of: record)
         result.state = record.state

@@ -32,7 +32,7 @@ struct UploadsShow: ContextCommand {
         guard !entries.isEmpty else {
             let error = GigHiveError.withoutToken(id, host: host, in: session.store)
             var userFacingError = ErrorCatalog.userFacingError(of: error)
-            // The hint of the error is about a deletion.
+            // The hint of this error applies to deletions.
             if error.code == .noDeleteToken, error.otherHosts.isEmpty {
                 userFacingError.hint = "show the file on the server with: mediactl media show \(id)"
             }

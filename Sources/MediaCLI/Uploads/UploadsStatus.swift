@@ -43,7 +43,7 @@ struct UploadsStatus: ContextCommand {
         for userFacingError in rows.compactMap(\.userFacingError) {
             console.error(userFacingError)
         }
-        // An error has the command in its hint.
+        // For an error, the hint already contains the command.
         for next in rows.filter({ $0.userFacingError == nil }).compactMap(\.next).prefix(3) where !console.isJSON {
             console.note("next: \(next)")
         }
@@ -188,14 +188,14 @@ struct StatusRun: Sendable {
 }
 
 extension UploadRecord {
-    /// Whether this machine has not deleted the file. A duplicate of an earlier upload has no receipt: the earlier one is
-    /// the guest's.
+    /// Whether this machine has not deleted the file. A duplicate of an earlier upload has no receipt: the guest's
+    /// upload is the earlier one.
     var isStoredForGuest: Bool {
         isGuest && state.isFinal && fileID != nil && state != .duplicate && state != .refusedDuplicate
             && failureCode != Self.deleted
     }
 
-    /// Whether it has not been hidden by this machine.
+    /// Whether this machine has neither deleted nor hidden the file.
     var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
 }
 

@@ -84,8 +84,8 @@ struct UploadsVerify: ContextCommand {
 }
 
 extension StoreSession {
-    /// The uploads of the journal that a server confirmed and this machine has not deleted, each file of an
-    /// event once.
+    /// The uploads of the journal that a server confirmed and this machine has not deleted; each file of an event is
+    /// listed once.
     fileprivate func stored(at server: ServerURL) throws -> [UploadResults.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))
         var seen: Set<[String]> = []

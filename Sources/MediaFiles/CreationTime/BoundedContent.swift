@@ -5,8 +5,7 @@ struct BoundedContent {
     /// Length in bytes.
     let count: Int64
     private let source: Source
-    /// Sufficient for the boxes of any real file up to its header; bounds the work for a hostile file with a million
-    /// boxes.
+    /// Sufficient to find the header of any real file; limits the work for a hostile file with a million boxes.
     private var readsLeft: Int
 
     private enum Source {
@@ -27,7 +26,8 @@ struct BoundedContent {
         readsLeft = 4_096
     }
 
-    /// Exactly `count` bytes, at most a few kilobytes; nil beyond the end, after an error, and after too many reads.
+    /// Reads exactly `count` bytes, which must be at most a few kilobytes; nil beyond the end, after an error, and
+    /// after too many reads.
     mutating func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
         readsLeft -= 1

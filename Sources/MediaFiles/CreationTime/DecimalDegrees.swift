@@ -4,8 +4,8 @@ struct Fraction {
     /// Never 0.
     let denominator: UInt64
 
-    /// nil for a denominator of 0, and for numbers larger than in real files (so that `DecimalDegrees` computes without
-    /// overflow).
+    /// nil for a denominator of 0, and for numbers larger than any in real files, so that `DecimalDegrees` cannot
+    /// overflow.
     init?(_ numerator: UInt64, _ denominator: UInt64) {
         guard denominator > 0, denominator <= 1 << 32, numerator <= 1 << 40 else { return nil }
         (self.numerator, self.denominator) = (numerator, denominator)
@@ -50,7 +50,7 @@ struct DecimalDegrees: Equatable {
         units = isNegative ? -rounded : rounded
     }
 
-    /// A signed number of 1/65536 degrees; nil above `limit` degrees.
+    /// A signed number in units of 1/65536 degree; nil above `limit` degrees.
     init?(fixedPoint number: Int32, limit: UInt64) {
         guard let part = Fraction(UInt64(number.magnitude), 65_536), let zero = Fraction(0, 1) else { return nil }
         self.init([part, zero, zero], isNegative: number < 0, limit: limit)

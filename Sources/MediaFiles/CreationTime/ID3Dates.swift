@@ -27,7 +27,7 @@ enum ID3Dates {
             version = header[3]
             start = 10
             end = min(10 + size, content.count)
-            // Version 3 escapes the whole tag, so that frame sizes refer to the unescaped text.
+            // Version 3 escapes the whole tag, so its frame sizes refer to the unescaped data.
             if version == 3, header[5] & 0x80 != 0 {
                 guard let escaped = content.bytes(at: 10, count: Int(min(end - 10, 65_536))) else { return nil }
                 content = BoundedContent(escaped.withoutUnsynchronisation)
@@ -43,7 +43,7 @@ enum ID3Dates {
         }
     }
 
-    /// Skips from frame to frame by their sizes, so that an image costs only one read.
+    /// Uses the frame sizes to skip from frame to frame, so an image costs only one read.
     private static func texts(of tag: Tag, in content: inout BoundedContent) -> [String: [UInt8]] {
         var texts: [String: [UInt8]] = [:]
         var start = tag.start
@@ -87,8 +87,8 @@ enum ID3Dates {
         }
     }
 
-    /// `yyyy-MM-ddTHH:mm:ss` or a prefix of it, in UTC ("ID3v2.4.0-structure" section 4); encoders add fractions and a
-    /// `Z`.
+    /// `yyyy-MM-ddTHH:mm:ss` or a prefix of it, in UTC ("ID3v2.4.0-structure" section 4); encoders may add fractions
+    /// and a `Z`.
     private static func timestamp(_ text: [UInt8]) -> Int64? {
         guard text.count > 10 else { return noon(text) }
         let end = text.dropFirst(19).first

@@ -12,8 +12,8 @@ enum EBMLElements {
         var start = parent.start
         while let header = header(at: start, before: parent.end, of: &content) {
             let contentStart = start + header.byteCount
-            // In a live recording, an element of unknown size ends with its parent. Only the required element may have
-            // no size.
+            // In a live recording, an element of unknown size extends to the end of its parent. Only the required
+            // element may have an unknown size.
             if header.identifier == wanted {
                 let count = min(header.size ?? .max, parent.end - contentStart)
                 return Span(start: contentStart, end: contentStart + count)

@@ -7,7 +7,7 @@ package enum MediaCreationTime {
     /// nil for missing or impossible times (0, before 1990, in the future).
     ///
     /// Times without a zone (`bext`, ID3v2.3) are interpreted as local to this machine, and a day without a time as
-    /// noon: in both cases, the local date is that of the file. A year without a day is ignored.
+    /// noon: in both cases, the local date is the date in the file. A year without a day is ignored.
     ///
     /// Reads a few kilobytes, never the whole file; data after several thousand boxes is ignored.
     package static func seconds(of file: SourceFile) -> Int64? {
@@ -23,7 +23,7 @@ package enum MediaCreationTime {
         case local
     }
 
-    /// Like `seconds(of:)`, with the zone; a time of unknown zone may be ahead of UTC.
+    /// Like `seconds(of:)`, but also returns the zone; a time in an unknown zone may be ahead of UTC.
     package static func reading(_ file: SourceFile) -> (seconds: Int64, zone: Zone)? {
         var content = BoundedContent(of: file)
         guard let found = found(in: &content), let seconds = found.seconds,

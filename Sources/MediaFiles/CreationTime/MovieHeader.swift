@@ -42,7 +42,7 @@ enum ISOBoxes {
     }
 
     /// The box at an offset; the next one begins where its content ends. `code` is the type as a number, for types that
-    /// are not ASCII. Skips from box to box by their sizes, so that gigabytes of media data cost only one read.
+    /// are not ASCII. The size of a box is used to skip it, so gigabytes of media data cost only one read.
     static func box(
         at start: Int64,
         before end: Int64,

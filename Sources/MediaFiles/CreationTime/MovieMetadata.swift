@@ -1,10 +1,10 @@
 internal import MediaCore
 
-/// Facts in the metadata of a QuickTime or MP4 movie: the keys of the QuickTime file format ("Metadata", namespace
+/// Values from the metadata of a QuickTime or MP4 movie: the keys of the QuickTime file format ("Metadata", namespace
 /// `mdta`), its user data ("User data atoms", `udta`), the items written by iTunes, and the location of 3GPP TS 26.244
 /// section 8.10.
 ///
-/// Reads a few kilobytes, never the whole file. Metadata of single tracks is not read.
+/// Reads a few kilobytes, never the whole file. Metadata of individual tracks is not read.
 package struct MovieMetadata {
     /// A time with a zone: microseconds since 1970.
     package private(set) var creationTime: Int64?
@@ -43,7 +43,7 @@ package struct MovieMetadata {
         if text.count >= 24, let sign = text.dropLast(4).last, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             text.insert(UInt8(ascii: ":"), at: text.count - 2)
         }
-        // An impossible zone offset indicates a defect of the writer.
+        // An impossible zone offset indicates a bug in the program that wrote it.
         guard text.last == UInt8(ascii: "Z") || UTCOffset.seconds(text.suffix(6)) != nil else { return nil }
         return RFC3339.microseconds(String(decoding: text, as: UTF8.self))
     }
@@ -156,7 +156,7 @@ private struct MovieItems {
         var start = list.start
         while let item = ISOBoxes.box(at: start, before: list.end, of: &content) {
             start = item.content.end
-            // Items are numbered by their keys, from 1; without keys, they have types.
+            // The type of an item is the number of its key, from 1, or four characters if there are no keys.
             let name =
                 keys.isEmpty
                 ? Self.name(item.code) : (1...keys.count).contains(Int(item.code)) ? keys[Int(item.code) - 1] : nil

@@ -8,14 +8,14 @@ enum HEIFExifItem {
         guard let meta = ISOBoxes.first("meta", in: file, of: &content)?.dropping(4),
             let item = exifItem(in: meta, of: &content),
             let place = place(of: item, in: meta, of: &content),
-            // Offset of the TIFF structure after this number.
+            // The offset of the TIFF structure is relative to the end of this number.
             let rest = place.dropping(4),
             let skipped = content.bytes(at: place.start, count: 4)?.bigEndian(at: 0, count: 4)
         else { return nil }
         return rest.dropping(Int64(skipped))
     }
 
-    /// The number of the first item with that type: `iinf` contains an `infe` for each item.
+    /// The number of the first item of type `Exif`: `iinf` contains an `infe` for each item.
     private static func exifItem(in meta: Span, of content: inout BoundedContent) -> UInt64? {
         guard let list = ISOBoxes.first("iinf", in: meta, of: &content),
             let version = content.bytes(at: list.start, count: 1)?.first,
@@ -52,7 +52,7 @@ enum HEIFExifItem {
             area = data
         }
         guard let begun = area.dropping(location.offset) else { return nil }
-        // A length of zero means the rest.
+        // A length of zero means all remaining data.
         guard location.count > 0 else { return begun }
         return location.count <= begun.count ? Span(start: begun.start, end: begun.start + location.count) : nil
     }
@@ -84,7 +84,7 @@ struct ItemLocations {
         fields = FieldReader(bytes: bytes, offset: 6)
     }
 
-    /// Searches the items; each takes bytes of the box, so that a hostile count is bounded by its size.
+    /// Searches the items. Each occupies bytes of the box, so a hostile count is limited by the size of the box.
     func location(of wanted: UInt64) -> Location? {
         var fields = fields
         guard let count = fields.next(version < 2 ? 2 : 4) else { return nil }
@@ -120,7 +120,7 @@ struct ItemLocations {
             guard let item = fields.next(version < 2 ? 2 : 4), let method = version == 0 ? 0 : fields.next(2),
                 let dataReference = fields.next(2), let base = fields.next(baseSize), let extents = fields.next(2)
             else { return false }
-            // Extents that take no bytes of the box would make the loop endless.
+            // If extents occupied no bytes of the box, its size would not limit the loop.
             guard extents <= 1 || indexSize + offsetSize + lengthSize > 0 else { return false }
             for _ in 0..<extents {
                 guard fields.next(indexSize) != nil, let offset = fields.next(offsetSize),
@@ -158,7 +158,7 @@ struct FieldReader {
 
 /// The range of the TIFF structure of a photo's Exif data in the file.
 enum ExifBlock {
-    /// Finds it according to the file's format.
+    /// Finds the range according to the file's format.
     static func find(in content: inout BoundedContent) -> Span? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
         if start.starts(with: [0xFF, 0xD8]) { return inJPEG(&content) }
@@ -206,7 +206,7 @@ enum ExifBlock {
         return nil
     }
 
-    /// The `EXIF` chunk (RFC 9649 section 2.7.1.5); many encoders write the identifier of JPEG before the data.
+    /// The `EXIF` chunk (RFC 9649 section 2.7.1.5); many encoders write the JPEG identifier before the data.
     private static func inWebP(_ content: inout BoundedContent) -> Span? {
         RIFFChunks.first("EXIF", in: Span(start: 12, end: content.count), of: &content)
             .map { behindIdentifier(of: $0, in: &content) ?? $0 }
@@ -221,8 +221,8 @@ enum ExifBlock {
     }
 }
 
-/// Facts in the Exif data of a photo (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF and
-/// the raw formats based on TIFF.
+/// Values from the Exif data of a photo (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF
+/// and the raw formats based on TIFF.
 ///
 /// The file type is determined by the first bytes, not by the name. Reads a few kilobytes, never the whole file: the
 /// first directory and those for Exif and GPS, once each, so that directories that refer to each other cannot cause a
@@ -233,7 +233,7 @@ package struct PhotoExif {
     private var gpsTexts: [UInt16: [UInt8]] = [:]
     private var gpsFractions: [UInt16: [Fraction]] = [:]
 
-    /// Tags of a date, of its UTC offset and of its fraction, in order of preference.
+    /// The tags of each date, its UTC offset and its fraction, in order of preference.
     private static let dates: [(date: UInt16, offset: UInt16, fraction: UInt16)] = [
         (0x9003, 0x9011, 0x9291),  // DateTimeOriginal
         (0x9004, 0x9012, 0x9292),  // DateTimeDigitized
@@ -272,7 +272,7 @@ package struct PhotoExif {
     ///
     /// A time with an offset is converted to UTC. A time without an offset, which most cameras write, is the camera's
     /// wall clock; it is interpreted as UTC, so that its digits are unchanged. PhotoSync servers do the same with files
-    /// uploaded without a date (photosync contract 3.1), and it puts the photo into the month that the photographer
+    /// uploaded without a date (photosync contract 3.1), and this puts the photo into the month that the photographer
     /// expects.
     package var captureTime: (microseconds: Int64, hasOffset: Bool)? {
         for tags in Self.dates {
@@ -324,7 +324,7 @@ package struct PhotoExif {
         }
     }
 
-    /// Microseconds since 1970 of `GPSDateStamp` and `GPSTimeStamp`, which are UTC.
+    /// The UTC time in `GPSDateStamp` and `GPSTimeStamp`, in microseconds since 1970.
     package var satelliteMicroseconds: Int64? {
         guard let date = gpsTexts[GPS.dateStamp], date.count == 10, let time = gpsFractions[GPS.timeStamp],
             let midnight = CivilTime(date, at: [0, 5, 8]), midnight.year > 0,

@@ -27,7 +27,8 @@ package struct FileWalk: Sendable {
     package struct Result: Sendable, Equatable {
         package var files: [Found]
         package var skipped: [Skipped]
-        /// Files and directories matched by a reported exclude, with paths like those of the files.
+        /// Files and directories that match one of the reported excludes; paths have the same form as those of the
+        /// files.
         package var excluded: [[UInt8]] = []
         /// FIFOs, sockets and devices accepted by the filter, and links to them.
         package var irregular: [[UInt8]] = []
@@ -51,7 +52,7 @@ package struct FileWalk: Sendable {
         FileKind.of(path) == .directory
     }
 
-    /// The links to directories whose files none of these walks has found under another path.
+    /// Links to directories whose files were not found under another path by any of these walks.
     package static func unreadLinks(of results: [Result]) -> [[UInt8]] {
         let read = results.reduce(into: Set<FileIdentity.Key>()) { $0.formUnion($1.directories) }
         return results.flatMap(\.linkedDirectories).filter { !read.contains($0.target) }.map(\.path)

@@ -3,8 +3,8 @@
 ///
 /// - `*` and `?` never match a slash, but do match a dot at the start of a name (as in `rsync` and `rclone`).
 /// - `**/` matches any number of directories, including none; any other `**` matches any text, including slashes.
-/// - A leading slash only makes it a pattern with a slash. A trailing slash matches all files in such directories:
-///   `.git/` matches `.git/config` and `a/.git/config`.
+/// - The only effect of a leading slash is that the whole path is matched. A trailing slash matches all files in such
+///   directories: `.git/` matches `.git/config` and `a/.git/config`.
 /// - A backslash escapes the next character, even in brackets.
 /// - `?` and brackets match one character, not one byte; a byte of invalid UTF-8 counts as one character.
 ///
@@ -39,7 +39,7 @@ public struct GlobPattern: Sendable, Equatable {
         return relativePath.ancestors.contains(where: fits)
     }
 
-    /// Like `matches`, for a file in directories that do not match by themselves.
+    /// Like `matches`, for a file whose ancestor directories do not match.
     func matchesFile(_ relativePath: [UInt8]) -> Bool { !isDirectoryOnly && fits(relativePath[...]) }
 
     /// Patterns are equal if their texts are.
@@ -47,7 +47,7 @@ public struct GlobPattern: Sendable, Equatable {
         left.text == right.text
     }
 
-    /// Whether a file, or a directory, matches by itself.
+    /// Whether a file or directory itself matches, regardless of its ancestors.
     func fits(_ path: ArraySlice<UInt8>) -> Bool {
         if isAnchored { return program.matches(path) }
         let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? path.startIndex
@@ -222,7 +222,8 @@ struct GlobParser {
 
 /// A compiled pattern: a nondeterministic automaton, simulated with all its states in parallel.
 ///
-/// Uses Thompson's construction, so that `*a*a*a*b` takes states times characters, without backtracking.
+/// Uses Thompson's construction, so the time for `*a*a*a*b` is proportional to states times characters, without
+/// backtracking.
 struct GlobProgram: Sendable {
     enum Matcher: Sendable {
         case scalar(UInt32)

@@ -32,7 +32,7 @@ package enum Manifest {
         "notes",
     ]
 
-    /// The valid rows, and up to 100 errors in order: unknown or repeated columns, missing paths, rows of another
+    /// The valid rows, and up to 100 errors in order: unknown or repeated columns, missing paths, rows of the wrong
     /// length, invalid UTF-8, values other than strings and numbers.
     package static func rowsAndErrors(in bytes: [UInt8], as format: Format) -> (rows: [Row], errors: [RowError]) {
         guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {

@@ -169,7 +169,7 @@ private struct CSVRecords {
         return Array(text[start..<position])
     }
 
-    /// Reads a quoted field: any text, including line ends and commas, with two quotes for one.
+    /// Reads a quoted field: any text, including line ends and commas, with each quote doubled.
     private mutating func quotedField() throws(Failure) -> [UInt8] {
         let start = (position: position, line: line)
         var field: [UInt8] = []

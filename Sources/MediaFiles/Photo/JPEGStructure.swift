@@ -88,7 +88,7 @@ struct JPEGStructure {
         }
     }
 
-    /// Skips bytes before the next marker: some encoders pad the space after image data.
+    /// Skips bytes before the next marker: some encoders add padding after image data.
     private mutating func nextMarker() throws(StructureError) -> UInt8 {
         if let marker = bits.takeMarker() { return marker }
         var isAfterFF = false
@@ -205,7 +205,7 @@ struct JPEGStructure {
 
     private mutating func decode(_ scan: Scan) throws(StructureError) {
         guard var frame else { return }
-        // With a single owner, its masks are modified in place.
+        // With a single owner, the frame's masks are modified in place.
         self.frame = nil
         defer { self.frame = frame }
         bits.restart()
@@ -386,7 +386,7 @@ private struct HuffmanTable {
     private var limits: [Int] = Array(repeating: 0, count: 17)
     private var offsets: [Int] = Array(repeating: 0, count: 17)
 
-    /// nil if the codes of a length exceed it.
+    /// nil if there are more codes of a length than that length allows.
     init?(counts: [UInt8], values: [UInt8]) {
         self.values = values
         var code = 0

@@ -22,7 +22,7 @@ package enum PhotoStamp {
         var bytes = ByteWindow(content)
         guard bytes.content.bytes(at: 0, count: 4)?.elementsEqual("GIF8".utf8) == true else { return nil }
         var packet: Range<Int64>?
-        // A file that is damaged after its XMP data has a stamp too.
+        // A file that is damaged after its XMP data still has a stamp.
         try? GIFStructure.forEachBlock(&bytes, { _ in }) { (range, block) throws(StructureError) in
             if case .application(let name) = block, name.elementsEqual("XMP DataXMP".utf8) { packet = packet ?? range }
         }
@@ -32,7 +32,7 @@ package enum PhotoStamp {
         return uniqueID(inXMP: text)
     }
 
-    /// The property as an element or as an attribute. A stamp is a UUID, so that no entities need to be decoded.
+    /// The property as an element or as an attribute. A stamp is a UUID, so no entities need to be decoded.
     static func uniqueID(inXMP text: [UInt8]) -> String? {
         let name = Array("exif:ImageUniqueID".utf8)
         guard let found = text.firstRange(of: name) else { return nil }

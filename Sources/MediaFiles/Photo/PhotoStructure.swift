@@ -42,7 +42,7 @@ package struct PhotoStructure: Sendable, Equatable {
         }
     }
 
-    /// By the first bytes; nil for a file in another format.
+    /// Determined by the first bytes; nil for a file in another format.
     package var format: Format?
     /// nil if unknown.
     package var dimensions: Dimensions?
@@ -353,7 +353,7 @@ enum HEIFStructure {
         let areAllInside = locations.forEachExtent { item, isInItemData, offset, count in
             let room = isInItemData ? itemData : fileCount
             guard offset <= room, count <= room - offset else { return false }
-            // A length of zero means the rest.
+            // A length of zero means all remaining data.
             if item == primary { primaryBytes = max(primaryBytes, count > 0 ? count : room - offset) }
             return true
         }

@@ -6,11 +6,11 @@ internal import MediaSystem
 internal import Subprocess
 internal import SystemPackage
 
-/// Runs a user's program until it exits: bytes to its standard input, bytes from its standard output. It is run without
-/// a shell; its standard error is passed to the user, unless it is kept.
+/// Runs a user's program until it exits, passing bytes to its standard input and reading bytes from its standard
+/// output. The program is run without a shell; its standard error is passed to the user unless it is kept.
 package struct ProgramRun: Sendable {
     package var arguments: [String]
-    /// `PATH` to search for a program without a slash.
+    /// The `PATH` to search for a program whose name has no slash.
     package var searchPath: String
     /// Maximum number of output bytes, beyond which the program is terminated.
     package var outputLimit: Int
@@ -66,7 +66,7 @@ package struct ProgramRun: Sendable {
             executable: .path(FilePath(path)),
             arguments: Arguments(Array(arguments.dropFirst())),
             environment: .custom(environment.map { Array("\($0.key)=\($0.value)\0".utf8) }),
-            // Through the descriptor, so that renames have no effect; resolved by the program's process.
+            // Refers to the descriptor, so that renames have no effect; the program's process resolves it.
             workingDirectory: directory.map { FilePath("/proc/self/fd/\($0.descriptor)") },
             platformOptions: options
         )

@@ -164,7 +164,7 @@ struct DirectoryWatchLoop {
     /// twice.
     fileprivate var reported: [[UInt8]: FileIdentity] = [:]
 
-    /// Names that were reported without an event that their writer has closed them, which may still follow.
+    /// Names that were reported before their writer's close event, which may still follow.
     fileprivate var reportedEarly: Set<[UInt8]> = []
 
     /// How a name was noticed.

@@ -6,8 +6,8 @@ package import Outcomes
 
 /// A file that is written in the directory of its target under a temporary name, and renamed only when it is complete.
 ///
-/// It is locked by `flock`, so that no second process writes it; the lock is released with the process. The written
-/// bytes are kept for a later process, which opens the same name and continues.
+/// It is locked by `flock`, so that no second process writes to it; the lock is released when the process exits. The
+/// written bytes are kept for a later process, which opens the same name and resumes.
 ///
 /// Not for concurrent use: calling `write` on one thread, then the other methods on another, is allowed.
 package final class PartialFile: Sendable {
@@ -33,8 +33,8 @@ package final class PartialFile: Sendable {
 
     /// Creates the file (0600), or opens the one left by an earlier process, and locks it.
     ///
-    /// - Throws: `.busy` if another process is writing it; `.unsafe` for anything other than a regular file with no
-    ///   other name that belongs to this user; such a file is not changed.
+    /// - Throws: `.busy` if another process is writing it; `.unsafe` for anything other than a regular file that
+    ///   belongs to this user and has no other name; such an entry is not changed.
     package static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         let bytes = Array(name.utf8)
         // The former owner may rename or remove the file between our open and our lock: open it again.
@@ -74,7 +74,7 @@ package final class PartialFile: Sendable {
         return status
     }
 
-    /// Whether the temporary name is that of this file, not of one that another process has created since.
+    /// Whether the temporary name still refers to this file, not to one that another process has created since.
     private func hasItsName() throws(FileWriteError) -> Bool {
         guard let named = try directory.systemStatus(of: name) else { return false }
         let mine = try systemStatus()
@@ -268,7 +268,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         }
     }
 
-    /// The message of the system, or of mediactl.
+    /// The message from the system, or from mediactl.
     package var detail: String {
         switch kind {
         case .full: "no space left on the disk"

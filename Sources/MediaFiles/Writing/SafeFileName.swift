@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A name for a local file, derived from an untrusted name of a server, which may contain directories, control
+/// A name for a local file, derived from an untrusted name from a server. That name may contain directories, control
 /// characters, thousands of letters, or a device name (photosync contract trap 15).
 ///
 /// Names that a case-insensitive file system treats as equal have the same `key`.

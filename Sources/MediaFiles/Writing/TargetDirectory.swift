@@ -2,7 +2,7 @@ internal import CFileSystem
 internal import Glibc
 package import MediaSystem
 
-/// An open directory to which files are written. All access is through its descriptor, so that changes of its path
+/// An open directory to which files are written. All access is through its descriptor, so that changes to its path
 /// cannot lead outside it.
 package final class TargetDirectory: Sendable {
     /// The path by which it was opened, as bytes, without a trailing slash; for messages and records.
@@ -118,7 +118,7 @@ package final class TargetDirectory: Sendable {
 
     /// Calls `body` with each name, in unspecified order.
     package func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
-        // Uses a separate descriptor, since the position in the directory belongs to it.
+        // Uses a separate descriptor, so that each listing has its own position in the directory.
         let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard opened >= 0 else { throw FileWriteError(errno: errno, path: path) }
         do {

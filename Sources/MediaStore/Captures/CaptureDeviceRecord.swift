@@ -62,7 +62,7 @@ extension CaptureDeviceRecord: Storable {
     }
 }
 
-/// As JSON: `{"file":…}`, `{"provider":…,"uri":…}`, also with `"ours":true`, or `{"command":[…]}`.
+/// As JSON: `{"file":…}`, `{"provider":…,"uri":…}`, optionally with `"ours":true`, or `{"command":[…]}`.
 extension CaptureDeviceRecord.KeySource: Codable {
     private struct Members: Codable {
         enum CodingKeys: CodingKey {
@@ -76,7 +76,7 @@ extension CaptureDeviceRecord.KeySource: Codable {
         var command: [String]?
     }
 
-    /// - Throws: `DecodingError` for a source that no version has written.
+    /// - Throws: `DecodingError` for a source that no version could have written.
     public init(from decoder: any Decoder) throws {
         let values = try Members(from: decoder)
         switch (values.file, values.uri, values.provider, values.command) {

@@ -4,7 +4,7 @@ import Outcomes
 
 /// IDs of captures and devices become parts of file names.
 package enum CaptureID {
-    /// Whether a text is a UUID in its usual form, lower case: 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
+    /// Whether a string is a UUID in its usual form, in lower case: 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
     package static func isValid(_ text: String) -> Bool {
         UUID(uuidString: text)?.uuidString.lowercased() == text
     }
@@ -93,7 +93,8 @@ public struct CaptureRecord: Sendable, Equatable {
     public var settings: String?
     /// The payload as created, with the placeholder for an assertion; nil in a record made before modes existed.
     public var unsignedBody: [UInt8]?
-    /// The exact signed body of the last attempt that the server has not refused, or of the last one.
+    /// The exact signed body of the last attempt that the server has not refused, or of the last attempt if it has
+    /// refused all of them.
     public var body: [UInt8]?
     /// The device that signed it.
     public var deviceID: String?
@@ -113,7 +114,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var createdAt: Date
     /// When it last changed.
     public var updatedAt: Date
-    /// When `body` was last sent; while it is not sent, the time of the request before it.
+    /// When `body` was last sent; until it is sent, the time of the previous request.
     public var submittedAt: Date?
     public var serverCaptureID: String?
     /// The address of its public page on the server.
@@ -204,10 +205,10 @@ extension CaptureRecord: Storable {
 extension LibraryStore {
     /// The record of a capture; nil if there is none.
     ///
-    /// - Throws: `StoreError`; `.corrupt` for a row that no version has written, here and below.
+    /// - Throws: `StoreError`; `.corrupt` for a row that no version could have written, here and below.
     public func capture(_ id: String) throws(StoreError) -> CaptureRecord? { try captures(where: "id = ?", [id]).first }
 
-    /// The captures whose ID begins with these characters, in either case, newest first.
+    /// The captures whose ID begins with these characters, ignoring case, newest first.
     public func captures(idPrefix: String) throws(StoreError) -> [CaptureRecord] {
         try captures(where: "substr(id, 1, length(?1)) = ?1", [idPrefix.lowercased()])
     }
@@ -245,13 +246,13 @@ extension LibraryStore {
     /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case.
     public func keep(_ capture: CaptureRecord) throws(StoreError) {
         try checkID(capture.id, of: "capture")
-        // An upsert keeps the row's position among those of the same time.
+        // An upsert keeps the row's position among rows with the same time.
         try connection.write { db in try Stored(capture).upsert(db) }
     }
 
     /// The registration of this machine with a server; nil if there is none.
     ///
-    /// - Throws: `StoreError`; `.corrupt` for a row that no version has written.
+    /// - Throws: `StoreError`; `.corrupt` for a row that no version could have written.
     public func captureDevice(for server: String) throws(StoreError) -> CaptureDeviceRecord? {
         try connection.readBeside { db in try Stored<CaptureDeviceRecord>.fetchOne(db, key: server)?.value }
     }
@@ -272,8 +273,8 @@ extension LibraryStore {
         }
     }
 
-    /// Stores a registration, replacing an earlier one with the same server; it is on disk when this returns. As
-    /// another device, it may sign each unsigned capture three times again.
+    /// Stores a registration, replacing an earlier one with the same server; it is on disk when this returns. With a
+    /// new device ID, three more attempts to sign each unsigned capture are allowed.
     public func keep(_ device: CaptureDeviceRecord) throws(StoreError) {
         try connection.write { db in
             try db.execute(

@@ -2,7 +2,7 @@ import Glibc
 import MediaSystem
 import Synchronization
 
-/// The signature counter of one device, in its own file that is locked during an exchange with the server: a server
+/// The signature counter of one device, in its own file, which is locked during an exchange with the server: a server
 /// accepts counters only in ascending order (hash-only contract 3.1, trap 12).
 ///
 /// The file contains the last counter taken, in decimal, and a line feed. It is always replaced as a whole; therefore
@@ -23,9 +23,9 @@ package final class CounterFile: Sendable {
         state = Mutex(State(lock: lock, last: last))
     }
 
-    /// Opens and locks the counter of a device (UUID in either case), waiting for another process, or object, that has
-    /// locked it: `.busy` after `timeout`. No thread waits; canceling interrupts the wait. A file without a counter is
-    /// `.corrupt`, and never reset.
+    /// Opens and locks the counter of a device (UUID in lower or upper case), waiting for another process, or object,
+    /// that has locked it: `.busy` after `timeout`. No thread waits; canceling interrupts the wait. A file without a
+    /// counter is `.corrupt`, and never reset.
     package static func lock(
         device: String,
         in directory: DataDirectory,
@@ -64,8 +64,8 @@ package final class CounterFile: Sendable {
     /// The last counter taken; 0 before the first.
     package var last: UInt32 { state.withLock { $0.last } }
 
-    /// Releases the lock, so that another exchange can begin. Also happens when the last reference is released, which
-    /// may be as early as the last use: a caller that must exclude others calls this at the end.
+    /// Releases the lock, so that another exchange can begin. The lock is also released with the last reference, which
+    /// may be as early as its last use: a caller that must exclude others calls this at the end.
     package func release() {
         state.withLock { $0.lock = nil }
     }
@@ -99,8 +99,8 @@ private enum CounterText {
         return value
     }
 
-    /// Replaces the file and waits for the disk. In any case the file contains the old counter or the new one;
-    /// `replaced` is called once it may contain the new one.
+    /// Replaces the file and waits for the disk. Even after an error, the file contains either the old counter or the
+    /// new one; `replaced` is called once it may contain the new one.
     static func replace(
         _ path: String,
         with value: UInt32,

@@ -1,6 +1,6 @@
 extension StoreSchema {
     /// `library.sqlite`. The tables of copies, captures and clips grow without limit, so only the small ones are
-    /// checked at opening. Times of captures and tapes are integers, milliseconds since 1970.
+    /// checked when the store is opened. Times of captures and tapes are integers, milliseconds since 1970.
     static let library = StoreSchema(
         fileName: "library.sqlite",
         applicationID: 0x4D44_434C,  // "MDCL"

@@ -3,7 +3,7 @@ import GRDB
 
 extension LibraryStore {
     /// Whether the user has agreed to synchronize a directory (absolute path, as bytes) with a server in both
-    /// directions. Copies in it do not show that: a push records them as well.
+    /// directions. Copies in it are not evidence of that: a push records them as well.
     public func isSynced(_ directory: [UInt8], server: String) throws(StoreError) -> Bool {
         try connection.readBeside { db in
             try Bool.fetchOne(
@@ -14,7 +14,7 @@ extension LibraryStore {
         }
     }
 
-    /// Stores that the user has agreed.
+    /// Records that the user has agreed.
     public func setSynced(_ directory: [UInt8], server: String) throws(StoreError) {
         try connection.write { db in
             try db.execute(

@@ -121,7 +121,7 @@ extension LibraryStore {
 
     /// Stores a login, replacing the server's earlier one, whose key is erased from the disk.
     ///
-    /// - Throws: `StoreError`; `.busy` even if the login is stored but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` also if the login is stored but the log could not be emptied.
     public func keep(_ login: Login) throws(StoreError) {
         try connection.write { db in try Stored(login).insert(db, onConflict: .replace) }
         try connection.truncateLog()
@@ -131,7 +131,7 @@ extension LibraryStore {
     /// later login is for the same device.
     ///
     /// - Returns: Whether there was a login.
-    /// - Throws: `StoreError`; `.busy` even if the login is removed but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` also if the login is removed but the log could not be emptied.
     public func removeLogin(for server: String) throws(StoreError) -> Bool {
         let isRemoved = try connection.write { db in try Stored<Login>.deleteOne(db, key: server) }
         try connection.truncateLog()

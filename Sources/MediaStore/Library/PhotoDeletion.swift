@@ -10,8 +10,8 @@ public struct PhotoDeletion: Sendable, Equatable {
         case deleted
         /// The user has accepted the deletion: it is no longer counted.
         case accepted
-        /// The server may have deleted the photo by itself, because of its ownership defect, or a repair deleted it: it
-        /// is uploaded again.
+        /// The server may have deleted the photo on its own, because of its ownership defect, or a repair deleted it:
+        /// the photo is uploaded again.
         case purged
     }
 

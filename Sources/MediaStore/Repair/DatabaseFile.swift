@@ -10,7 +10,7 @@ final class DatabaseBytes {
     private let pageCount: Int
 
     /// Opens the database file, its log, or both. The caller must not have the database open in SQLite: closing a file
-    /// drops all its locks of this process.
+    /// drops all locks that this process has on it.
     init(_ path: String) throws(StoreError) {
         database = try Self.open(path)
         do throws(StoreError) {
@@ -321,8 +321,8 @@ enum DatabaseRecord {
 /// The frames of a write-ahead log (sqlite.org/fileformat2.html, section 4.1), including a damaged one.
 ///
 /// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power loss.
-/// Frames after a damaged one were committed nevertheless: the checksum of each continues that of the frame before it,
-/// so that they can still be verified one by one.
+/// Frames after a damaged one were nevertheless committed: the checksum of each continues that of the frame before it,
+/// so they can still be verified one by one.
 struct LogFrames {
     struct Frame {
         var page: Int
@@ -342,7 +342,7 @@ struct LogFrames {
     /// Whether a transaction ends in `rest`. Otherwise it is the rest of a transaction that was rolled back.
     private(set) var restHasCommit = false
 
-    /// Reads a log; one without a single frame is empty.
+    /// Reads a log; the result is empty if it has no frames.
     init(_ descriptor: Int32, size: Int64, pageSize: Int) {
         guard let header = try? FileBytes.read(descriptor, at: 0, count: Self.headerSize),
             header.count == Self.headerSize

@@ -192,7 +192,7 @@ struct SalvageSink {
     private(set) var tokens = 0
     private(set) var uploads = 0
     private(set) var others = 0
-    /// Tokens of files that were deleted since.
+    /// Tokens of files that have since been deleted.
     private(set) var buried = 0
     /// Uploads that are finished according to their rows, which are stored after all tokens.
     private var finished: [UploadRecord] = []
@@ -307,8 +307,8 @@ struct SalvageSink {
     /// Stores the finished uploads, and removes the tokens whose tombstones were found after them: rows are found in no
     /// particular order.
     ///
-    /// An upload of the journal whose token was lost with another part of the transaction that finished it stays as it
-    /// was: its response may still be on the disk, and is adopted only for an upload that is not finished.
+    /// If the token of an upload in the journal was lost with another part of the transaction that finished the upload,
+    /// its row is left unchanged: the response may still be on disk, and is adopted only for an unfinished upload.
     mutating func finish(_ db: Database) throws {
         for record in finished {
             let isKnown = try Stored<UploadRecord>.exists(db, key: record.uploadID)

@@ -101,7 +101,7 @@ package struct StoreRepair {
     /// A description of the damage; nil if there is none, or no store.
     private func damage() throws(StoreError) -> String? {
         do throws(StoreError) {
-            // Opening would wait for the lock that is held here to create a new one.
+            // Opening a missing store would create one, and wait for the lock that is held here.
             guard try StoreConnection.exists(path) else { return nil }
             let findings = try StoreCheck(reading: directory).findings
             return findings.isEmpty ? nil : findings.joined(separator: "; ")
@@ -109,7 +109,8 @@ package struct StoreRepair {
             switch error.kind {
             case .corrupt: return error.detail
             case .unsafe:
-                // Anything of this user can be set aside. A link is not followed: its target is not part of the store.
+                // Anything owned by this user can be set aside. A link is not followed: its target is not part of the
+                // store.
                 guard let status = try FileStatus(at: error.path), status.isOwnedByUser, !status.isRegularFile else {
                     throw error
                 }

@@ -9,7 +9,7 @@ package struct StoreRestore {
         package var tokens: Int
         /// Uploads of the journal that were not in the store.
         package var uploads: Int
-        /// Tokens that were deleted or removed since the backup, and remain removed.
+        /// Tokens that have been deleted or removed since the backup, and remain removed.
         package var removedSince: Int
         /// Rows of tokens in the backup.
         package var tokensInBackup: Int

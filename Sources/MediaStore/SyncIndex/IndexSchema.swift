@@ -233,7 +233,7 @@ struct IndexRepair {
         return connection
     }
 
-    /// Renames the corrupt index, in place of one that was renamed earlier.
+    /// Renames the corrupt index, replacing one that was renamed earlier.
     ///
     /// - Returns: The index that another process has put in its place in the meantime.
     private func setAside() throws(StoreError) -> StoreConnection? {

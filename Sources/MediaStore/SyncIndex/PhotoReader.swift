@@ -11,8 +11,8 @@ struct PhotoReader {
 
     private let statement: RawStatement
 
-    /// Scans an index, or the table if it is empty. The values of the condition's parameters are passed to `read`;
-    /// `ending` is order and limit.
+    /// Scans an index, or the table if `index` is empty. The values of the condition's parameters are passed to `read`;
+    /// `ending` specifies order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
         let sql = "SELECT \(Self.columns) FROM \(source) \(Self.tables) WHERE \(condition) \(ending)"

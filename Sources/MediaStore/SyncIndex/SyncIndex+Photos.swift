@@ -22,14 +22,15 @@ extension SyncIndex {
         }
     }
 
-    /// The photos with these IDs that are not gone, or those that are, in no particular order.
+    /// The photos with these IDs that are not gone, or those that are if `areGone` is true, in no particular order.
     public func photos(_ ids: [String], of server: String, areGone: Bool = false) throws(StoreError) -> [PhotoRecord] {
         // An unfinished run that added many photos leaves them without this index.
         try photos(ids, areGone, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
-    /// The photos with these SHA-256 digests (64 lowercase hexadecimal characters) that are not gone, or those that
-    /// are. The first call after a large run takes some seconds for a million photos: it builds an index.
+    /// The photos with these SHA-256 digests (64 lowercase hexadecimal characters) that are not gone, or those that are
+    /// if `areGone` is true. The first call after a large run takes a few seconds for a million photos: it builds an
+    /// index.
     public func photos(
         withDigests digests: [String],
         of server: String,
@@ -89,8 +90,8 @@ extension SyncIndex {
 }
 
 extension SyncIndex {
-    /// Marks photos as gone that this process has deleted on the server, so that no full run is needed to find that.
-    /// Photos that are not in the index are skipped.
+    /// Marks as gone the photos that this process has deleted on the server, so that no full run is needed to detect
+    /// that. Photos that are not in the index are skipped.
     ///
     /// - Returns: False, with nothing changed, while a run is unfinished: its count of the photos seen
     ///   may include these.
@@ -184,7 +185,7 @@ struct SeenPhotos {
     private let db: Database
     private let server: Int64
     private let select: Statement
-    /// The current chunk; photos that follow each other have numbers that follow each other.
+    /// The current chunk; consecutive photos have consecutive numbers.
     private var chunk: Int64 = -1
     private var bits: [UInt8] = []
     private var isChanged = false

@@ -9,7 +9,7 @@ import Glibc
 /// the next run then repeats some pages.
 ///
 /// The methods block their thread while they work, and while another process is writing, for at most 30 seconds; a task
-/// calls them on a separate thread.
+/// must call them on a separate thread.
 public final class SyncIndex: Sendable {
     /// Repairs made while opening.
     public let warnings: [String]
@@ -20,7 +20,7 @@ public final class SyncIndex: Sendable {
 
     /// Opens or creates the index.
     ///
-    /// - Throws: `StoreError`: `.newerVersion` for an index of a later version, which is not changed.
+    /// - Throws: `StoreError`: `.newerVersion` for an index written by a later version, which is not changed.
     public convenience init(in directory: DataDirectory) throws(StoreError) {
         try self.init(in: directory, fileSystem: FileSystemKind.detect(directory), busyLimit: .seconds(30))
     }
@@ -50,10 +50,10 @@ public final class SyncIndex: Sendable {
 public struct SyncState: Sendable, Equatable {
     /// The owner of the photos (the `account` of `SyncIndex.begin`).
     public var account: String
-    /// When a run, of either kind, last completed; nil if none has. Photos uploaded before are in the index.
+    /// When a run, of either kind, last completed; nil if none has. Photos uploaded before that are in the index.
     public var lastCompleteAt: Date?
-    /// When the last completed full run started: photos deleted before are marked as gone; those deleted while
-    /// it ran may not be.
+    /// When the last completed full run started: photos deleted before that are marked as gone; those deleted while it
+    /// ran may not be.
     public var lastFullAt: Date?
     /// Whether a run has started and is not complete.
     public var hasUnfinishedRun = false
@@ -200,7 +200,7 @@ extension SyncIndex {
         }
     }
 
-    /// Stores whether an upload was owned. A server that was never synced is skipped.
+    /// Stores whether the server recorded who uploaded a photo. A server that was never synced is skipped.
     public func setOwnsUploads(_ isOwned: Bool, at server: String) throws(StoreError) {
         try connection.write { db in
             try db.execute(sql: "UPDATE servers SET owns_uploads = ? WHERE address = ?", arguments: [isOwned, server])

@@ -40,7 +40,7 @@ public struct SyncChanges: Sendable, Equatable {
     public var added: Int64 = 0
     /// Photos that were known and have changed.
     public var changed: Int64 = 0
-    /// Photos that a full run no longer found.
+    /// Photos that a full run did not find.
     public var gone: Int64 = 0
 
     public init() {}
@@ -204,10 +204,10 @@ extension PhotoTime {
 }
 
 extension SyncIndex {
-    /// Starts a run, or resumes the one that did not finish if it is of the same kind and account, has stored a page
-    /// and was started not more than a day ago; never if `restarts`. Either way it gets a new number, and a process
-    /// that still appends under the old one is refused. The account distinguishes users of the server (the device ID):
-    /// rows of another account are removed.
+    /// Starts a run, or resumes the unfinished one if it is of the same kind and account, has stored a page, and was
+    /// started at most a day ago; never resumes if `restarts` is true. Either way, the run gets a new number, and a
+    /// process that still appends under the old one is refused. The account distinguishes users of the server (the
+    /// device ID): rows of another account are removed.
     public func begin(
         _ server: String,
         account: String,
@@ -276,7 +276,7 @@ extension SyncIndex {
     }
 }
 
-/// Held by the one process that does some work for a server. The lock is released whenever the process exits.
+/// Held by the one process that does a kind of work for a server. The lock is always released when the process exits.
 public final class SyncLock: Sendable {
     /// The kinds of work, by the names of their files.
     public enum Work: String, Sendable {
@@ -292,8 +292,8 @@ public final class SyncLock: Sendable {
         self.file = file
     }
 
-    /// Releases the lock, like the release of the last reference; a caller that must not lose the lock earlier keeps
-    /// the object alive by calling this at the end.
+    /// Releases the lock. It is also released with the last reference; a caller that must not lose it earlier keeps the
+    /// object alive by calling this at the end.
     public func release() { file?.unlock() }
 }
 

@@ -7,7 +7,7 @@ public struct AlbumLink: Sendable, Equatable {
     public var libraryID: String
     /// The library's identifier of the album.
     public var albumID: String
-    /// The album's title; it does not follow the tape's.
+    /// The album's title; it does not change with the tape's title.
     public var titleAtCreation: String
     /// The account that owns it, if the library has accounts.
     public var ownerID: String?
@@ -38,7 +38,7 @@ public struct AlbumLink: Sendable, Equatable {
     }
 }
 
-/// The creation of an album in flight (rule R4).
+/// An album creation in flight (rule R4).
 public struct AlbumIntent: Sendable, Equatable {
     public var tapeID: String
     /// One library instance.

@@ -1,7 +1,7 @@
 public import Foundation
 import GRDB
 
-/// One use of a media file in a tape (tapes contract 1.2). The same original twice in a tape is two clips.
+/// One use of a media file in a tape (tapes contract 1.2). An original that occurs twice in a tape is two clips.
 public struct ClipRecord: Sendable, Equatable {
     /// The kind of media.
     public enum Kind: String, Sendable, CaseIterable, Codable {

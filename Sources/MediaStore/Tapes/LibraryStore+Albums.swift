@@ -1,8 +1,8 @@
 public import Foundation
 import GRDB
 
-/// Links, intents, tombstones and libraries of albums (tapes contract 1.3). Every change is one transaction, on the
-/// disk when the method returns.
+/// Links, intents, tombstones and libraries of albums (tapes contract 1.3). Every change is one transaction, on disk
+/// when the method returns.
 extension LibraryStore {
     // MARK: Links
 
@@ -54,7 +54,7 @@ extension LibraryStore {
     }
 
     /// Removes the link to the album of a tape in a library. If its clips were last processed with that library, they
-    /// become pending again, and so does the tape, as never tried; a tape without clips has no association.
+    /// become pending again, and so does the tape (never tried); a tape without clips has no association.
     public func removeAlbumLink(of tapeID: String, in libraryID: String) throws(StoreError) {
         try connection.write { db in
             let isRemoved = try Stored<AlbumLink>.deleteOne(db, key: Self.key(tapeID, libraryID))

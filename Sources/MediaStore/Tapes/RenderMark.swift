@@ -2,7 +2,7 @@
 package final class RenderMark: Sendable {
     /// Part of the names of its files: UUID, lower case.
     package let id: String
-    /// Absolute paths of the directories that have these files, as bytes.
+    /// Absolute paths of the directories that contain these files, as bytes.
     package let places: [[UInt8]]
     private let file: LockedFile
 
@@ -33,7 +33,7 @@ package final class RenderMark: Sendable {
         return RenderMark(id: id, places: places, file: file)
     }
 
-    /// Marks of processes that were killed, locked now, and the IDs of processes that are alive.
+    /// Marks left by killed processes, which are locked by this call, and the IDs of the marks of running processes.
     package static func all(
         in directory: DataDirectory
     ) throws(StoreError) -> (abandoned: [RenderMark], alive: Set<String>) {

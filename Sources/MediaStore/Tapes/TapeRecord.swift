@@ -15,7 +15,7 @@ public struct TapeRecord: Sendable, Equatable {
     public enum ScaleMode: String, Sendable, CaseIterable {
         /// The whole clip is visible, with bars.
         case fit
-        /// It fills the frame; the rest is cropped.
+        /// The clip fills the frame; the rest of it is cropped.
         case fill
     }
 
@@ -222,14 +222,14 @@ extension LibraryStore {
     }
 
     /// The tapes that a name may refer to: the one with this ID; otherwise those whose ID begins with it (at least 4
-    /// characters, in either case) and those with exactly this title. Both are returned, since a title may look like
-    /// the beginning of an ID, and the wrong tape must not be selected.
+    /// characters, ignoring case) and those with exactly this title. Both are returned, since a title may look like the
+    /// beginning of an ID, and the wrong tape must not be selected.
     public func tapes(named name: String) throws(StoreError) -> [TapeRecord] {
         try connection.readBeside { db in try TapeRecord.named(name, db) }
     }
 
-    /// The same, but stores a new tape with this title if there is none, in one transaction: of several processes, one
-    /// creates it. Returns no tape then.
+    /// Like `tapes(named:)` for the title of `new`, but stores `new` if no tape matches, in one transaction: only one
+    /// of several processes creates it. Returns no tape if `new` was stored.
     ///
     /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case, or that already exists.
     public func tapes(orCreating new: TapeRecord) throws(StoreError) -> [TapeRecord] {
@@ -315,8 +315,8 @@ extension LibraryStore {
     }
 
     /// Removes a tape with all its data, and writes and returns the tombstones of its albums if they are to be deleted
-    /// too, in one transaction (rule R11). An album that another tape has gets no tombstone. nil if the tape no longer
-    /// exists.
+    /// too, in one transaction (rule R11). An album that another tape also uses gets no tombstone. nil if the tape no
+    /// longer exists.
     public func deleteTape(_ id: String, deletingAlbums isDeletionPending: Bool) throws(StoreError) -> [AlbumTombstone]?
     {
         try connection.write { db in

@@ -193,7 +193,7 @@ public struct ClaimPlan: Sendable, Equatable {
     public var before: SyncStatus
 }
 
-/// The result of a claim, by counting the photos again.
+/// The result of a claim, determined by counting the photos again.
 public struct ClaimResult: Sendable, Equatable {
     /// Requested photos that now belong to this device.
     public var claimed: Int64

@@ -15,7 +15,8 @@ public struct DeviceRegistration: Sendable {
         self.deviceName = DeviceName.cleaned(deviceName)
     }
 
-    /// Verifies a key with `GET /api/sync/status`, registers this machine with its token, and stores key and device ID.
+    /// Verifies a key with `GET /api/sync/status`, registers this machine with its token, and stores the key and the
+    /// device ID.
     ///
     /// A token that belongs to another user's device (it is not in the user's own list) is replaced by a new one.
     /// Whitespace around the key is ignored. Returns the stored login.

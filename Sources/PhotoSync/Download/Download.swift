@@ -54,8 +54,8 @@ public struct Download: Sendable {
     /// called with the result of each photo; it and `progress` are called from any thread, one call at a time. Failures
     /// of single photos are items, not errors.
     ///
-    /// - Throws: `PhotoSyncError` for errors that end the whole run: `.neverSynchronized`, `.targetUnusable`,
-    ///   `.unauthorized`, `.cancelled` …
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, such as `.neverSynchronized`, `.targetUnusable`,
+    ///   `.unauthorized` and `.cancelled`.
     public func run(
         _ selection: Selection,
         to directory: [UInt8],
@@ -144,7 +144,7 @@ public struct DownloadItem: Sendable {
         case planned
         /// Failed; no file was stored under its name.
         case failed
-        /// Not started, or interrupted because the run was stopped, or ended with `error`.
+        /// Not started or interrupted, because the run was stopped or ended with `error`.
         case cancelled
     }
 
@@ -167,7 +167,7 @@ public struct DownloadItem: Sendable {
     public var isResumed: Bool = false
     public var attempts: Int = 0
     public var error: PhotoSyncError?
-    /// Whether the error ended the run, which throws it.
+    /// Whether the error ended the run, which then throws it.
     public var endsRun = false
 }
 

@@ -118,7 +118,7 @@ actor DownloadPlanner {
         return plan
     }
 
-    /// The last component of a path whose directory is that of the place, otherwise nil.
+    /// The last component of a path in the directory of `place`; nil for any other path.
     private func nameInPlace(_ path: [UInt8], _ place: DownloadPlace) -> String? {
         var directory = place
         directory.name = ""
@@ -127,7 +127,8 @@ actor DownloadPlanner {
         return String(validating: path[prefix.count...], as: UTF8.self)
     }
 
-    /// Whether no file has the name, or only the photo itself, renamed just before its run was interrupted.
+    /// Whether no file has this name, or the only file with this name is the photo itself, renamed just before its run
+    /// was interrupted.
     private func isFree(_ copy: PhotoCopy) -> Bool {
         guard let found = FileIdentity(ofRegularFile: copy.path) else { return true }
         return copy.state == .written && copy.identity.map { found.isSameContent(as: $0) } == true
@@ -429,8 +430,9 @@ struct LocalCopies {
         return holdings
     }
 
-    /// Whether the file has the recorded bytes. Damage may change neither size nor time, and the damaged copy is
-    /// reported for the other photo only. The file is read if its inode or a time changed since it was recorded.
+    /// Whether the file has the recorded bytes. The file is read if its inode or any of its times changed since it was
+    /// recorded: damage may change neither size nor modification time, and a damaged copy would be reported only for
+    /// the other photo.
     private func isIntact(_ copy: PhotoCopy) -> Bool {
         if let known = copy.identity, known == FileIdentity(ofRegularFile: copy.path) { return true }
         guard case .success(let digest) = hashing.digest(of: copy.path, control: control) else { return false }
@@ -438,7 +440,7 @@ struct LocalCopies {
     }
 
     private func add(_ copy: PhotoCopy, to holding: inout Holding) {
-        // Another photo has the name.
+        // Another photo now has this name.
         guard copy.state != .replaced else { return }
         guard copy.state == .present else {
             holding.names.append(copy)

@@ -151,8 +151,8 @@ final class DownloadReceiver: ResponseReceiver {
         return now > modified
     }
 
-    /// The bytes of a photo ID never change. If listing and download have different digests, one of them belongs to
-    /// another photo, and it is unknown which.
+    /// The bytes of a photo ID never change. If the listing and the download have different digests, one of them
+    /// belongs to another photo, and it is unknown which.
     private func checkDigest(_ head: DownloadHead) throws {
         guard let reported = head.sha256, reported != photo.sha256 else { return }
         let detail = "the SHA-256 of the download differs from the listing"

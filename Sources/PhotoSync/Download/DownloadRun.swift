@@ -31,9 +31,9 @@ struct DownloadSession: Sendable {
     }
 
     /// Plans the candidates block by block, and processes each planned photo in a task, at most `jobs` in parallel.
-    /// `plan` reports photos that are not to be downloaded, and returns the others. `canceled` is the result for a photo
-    /// that was not started. If an error of `process` ends the run, the running ones are canceled. Returns the error that
-    /// stopped the run.
+    /// `plan` reports photos that are not to be downloaded, and returns the others. `canceled` is the result for a
+    /// photo that was not started. If an error of `process` ends the run, the running tasks are canceled. Returns the
+    /// error that stopped the run.
     func forEach<Work: Sendable>(
         plan: (CandidateFeed.Block) async throws(PhotoSyncError) -> [Work],
         canceled: (Work) -> DownloadItem,
@@ -154,7 +154,7 @@ struct DownloadRun: Sendable {
         do {
             copies = try await existing?.copies(of: wanted.map(\.photo)) ?? [:]
             if !session.options.isDryRun {
-                // Their records, which have the names of the partial files, are replaced.
+                // The records that contain the names of the partial files are replaced below.
                 for (photo, names) in wanted where copies[photo.id] != nil {
                     for name in names where name.state == .planned { AbandonedDownloads.removePart(of: name) }
                 }
@@ -181,7 +181,8 @@ extension SyncAccount {
     }
 
     /// Whether all recorded copies in a directory (an absolute path, as bytes) are missing, as if its disk were not
-    /// mounted, and a photo of the server has no other copy. False if the directory has no recorded copy. Blocks.
+    /// mounted, and at least one photo on the server has no other copy. False if the directory has no recorded copy.
+    /// Blocks.
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public func hasLostCopies(in directory: [UInt8]) throws(PhotoSyncError) -> Bool {

@@ -5,7 +5,7 @@ internal import MediaTransport
 internal import Synchronization
 
 /// Finds photos among the files of the target directory that the library does not record, for example because the data
-/// directory is new. Without it, these photos would be downloaded a second time, under another name.
+/// directory is new. Otherwise, these photos would be downloaded a second time under another name.
 final class ExistingFiles: Sendable {
     /// Number of listings kept, to bound memory. Photos are in upload order, so most of them are grouped by month.
     private static let remembered = 16
@@ -42,10 +42,10 @@ final class ExistingFiles: Sendable {
         let path: [UInt8]
     }
 
-    /// The files that are these photos, by ID of the photo. Only files with the name of the photo, with or without a
+    /// The files that are copies of these photos, by photo ID. Only files with the name of the photo, with or without a
     /// number, are read. Nothing is stored.
     ///
-    /// - Throws: `StoreError`; a `PhotoSyncError` that would fail all photos.
+    /// - Throws: `StoreError`; a `PhotoSyncError` that would make all photos fail.
     func copies(of photos: [PhotoRecord]) async throws -> [String: PhotoCopy] {
         var series = try await BlockingWork.run { [self] in try grouped(photos) }
         var found = await identical(series)
@@ -87,8 +87,8 @@ final class ExistingFiles: Sendable {
         SafeFileName.key(of: SafeFileName.withoutNumber(name) ?? name)
     }
 
-    /// Empty if the directory cannot be read, or is a link. `place` has no name. The files that this run downloads are
-    /// recorded.
+    /// Empty if the directory cannot be read or is a link. The name in `place` is not used. Files downloaded by this
+    /// run are not included, since they are recorded.
     private func listing(of place: DownloadPlace) throws -> Listing {
         let directory = place.directory
         if let known = listings.withLock({ listings in listings.first { $0.directory == directory } }) { return known }
@@ -137,7 +137,7 @@ final class ExistingFiles: Sendable {
         return copies
     }
 
-    /// Files that the server has rewritten: with the evidence required of a download, and with the length of the
+    /// Files that the server has rewritten. They must have the evidence required of a download and the length of the
     /// server's file, since an edited file may keep the evidence (photosync contract, new fact 1).
     private func rewritten(_ series: [Series]) async throws(PhotoSyncError) -> [String: PhotoCopy] {
         let stamped = await BlockingWork.run { [control = session.control] in

@@ -176,7 +176,7 @@ struct PhotoDownload {
             case .otherPhoto(let stamp):
                 throw PhotoSyncError(.wrongPhoto, detail: "the file contains the ID \(stamp)", value: stamp)
             case .unverified(let reason), .unchecked(let reason):
-                // With the length of the uploaded bytes but other content, it was damaged in transfer.
+                // A file with the length of the uploaded bytes but different content was damaged in transfer.
                 guard receiver.result.position == photo.fileSize else {
                     return try await finishUnverified(file, digest: digest, reason: reason)
                 }
@@ -248,7 +248,7 @@ struct PhotoDownload {
         return (outcome, receiver)
     }
 
-    /// Stores the information for a resume after a crash during the transfer.
+    /// Stores the information needed to resume after a crash during the transfer.
     private func keepFacts(_ heads: AsyncStream<DownloadHead>) async {
         for await head in heads where (head.totalBytes ?? 0) >= Self.worthResuming && head.lastModified != nil {
             var copy = plan.copy

@@ -21,7 +21,7 @@ struct UnverifiedFile: Sendable {
         number == 1 ? photo + suffix : "\(photo).\(number)\(suffix)"
     }
 
-    /// The paths of photos for which a path may be that of the unverified file; empty for other files.
+    /// The paths of the photos whose unverified file may have this path; empty for any other path.
     static func photoPaths(of path: [UInt8]) -> [[UInt8]] {
         guard path.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) else { return [] }
         let photo = path.dropLast(suffix.utf8.count)
@@ -46,7 +46,7 @@ extension PhotoCopy {
 }
 
 extension PhotoDownload {
-    /// Upper limit; one photo hardly ever has more such files.
+    /// Upper limit; a photo is very unlikely to have this many such files.
     private static let mostUnverified = 1_000
 
     /// Stores the file under a name that no program treats as a photo; the next run downloads the photo again.

@@ -23,7 +23,7 @@ struct Listing: Sendable {
     typealias Source = @Sendable (String?, PhotoTime?, TransferControl) async throws(PhotoSyncError) -> PhotoPage
 
     struct Outcome: Sendable {
-        /// All its pages are stored, but it is not yet recorded as complete.
+        /// All pages of this run are stored, but it is not yet recorded as complete.
         var run: SyncRun
         var restarts: Int
         /// Whether an earlier process stored its last page, so this one requested none.
@@ -247,7 +247,7 @@ struct LiveListing: Sendable {
     let server: String
     let outcome: Listing.Outcome
 
-    /// - Throws: `PhotoSyncError`, as `Listing.store`.
+    /// - Throws: `PhotoSyncError`, like `Listing.store`.
     static func make(
         of account: SyncAccount,
         _ kind: SyncRun.Kind = .full,

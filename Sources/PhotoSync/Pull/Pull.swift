@@ -81,8 +81,8 @@ public struct Pull: Sendable {
     /// current request; stored pages are kept, and the next pull resumes there. `progress` is called after each page.
     ///
     /// - Returns: The result of a complete listing; an incomplete one is an error.
-    /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` if
-    ///   another process lists this server for longer than `lockTimeout` …
+    /// - Throws: `PhotoSyncError`, such as `.stubServer`, `.listingIncomplete`, `.repeatedCursor` and `.cancelled`;
+    ///   `.busy` if another process lists this server for longer than `lockTimeout`.
     public func run(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
@@ -200,8 +200,8 @@ public struct Pull: Sendable {
 }
 
 extension SyncRun.Kind {
-    /// Full, unless a complete run has stored a time to resume from, less the overlap that late rows require (contract
-    /// section 5).
+    /// Full, unless a complete run has stored a time to start from. The overlap that late rows require (contract
+    /// section 5) is subtracted from that time.
     init(after state: SyncState?, overlap: Duration) {
         self = .full
         guard let watermark = state?.watermark else { return }

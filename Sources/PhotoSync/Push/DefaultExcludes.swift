@@ -2,11 +2,12 @@ internal import MediaFiles
 
 /// Files that are not a user's photos: hidden directories, trash, thumbnails, and system files.
 enum DefaultExcludes {
-    /// Patterns of directories end in a slash. Applied only below a specified directory, never to the directory itself.
+    /// Directory patterns end in a slash. All patterns apply only below a specified directory, never to the directory
+    /// itself.
     static let texts = [
-        // Hidden directories, also .Trash-1000, .Trashes and .thumbnails.
+        // Hidden directories, including .Trash-1000, .Trashes and .thumbnails.
         ".*/",
-        // Trash of Windows, Synology, QNAP, and of file managers.
+        // Trash directories of Windows, Synology, QNAP and file managers.
         "$RECYCLE.BIN/", "RECYCLER/", "#recycle/", "@Recycle/", "[Tt]rash/", ".trashed-*",
         // Thumbnails and metadata of NAS systems and of Windows.
         "@eaDir/", "[Tt]humbs.db", "[Dd]esktop.ini", "System Volume Information/", "lost+found/",

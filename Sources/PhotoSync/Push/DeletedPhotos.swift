@@ -59,8 +59,9 @@ extension PhotoDeletion {
 /// Photos that were in this account and no longer are, according to the records of this machine:
 ///
 /// - deletions stored in the library;
-/// - photos marked as deleted in the index, which a listing interrupted right after its end has not stored yet;
-/// - copies, also rewritten ones, of photos that a complete listing does not contain.
+/// - photos that are marked as deleted in the index but not yet stored in the library, because the pull was interrupted
+///   right after its listing ended;
+/// - copies, including rewritten ones, of photos that a complete listing does not contain.
 struct DeletedPhotos {
     let account: SyncAccount
     private let isComplete: Bool
@@ -76,7 +77,7 @@ struct DeletedPhotos {
         foundAt = account.now()
     }
 
-    /// The last deletion of a photo with each of these digests, by digest of the local bytes. The caller must check
+    /// For each of these digests of local bytes, the last deletion of a photo with these bytes. The caller must check
     /// whether another photo with the same bytes is on the server.
     func withDigests(_ digests: [String]) throws -> [String: PhotoDeletion] {
         let (library, server) = (account.library, account.server)
@@ -136,7 +137,7 @@ extension OwnPhotos {
         try await queue.run { [account] in try DeletedPhotos(account).withIDs(ids) }
     }
 
-    /// Returns deletions for these photos of the index, as a listing without them would.
+    /// Returns the deletions that a listing without these photos of the index would record.
     func deletions(of photos: [String: PhotoRecord]) async throws(PhotoSyncError) -> [String: PhotoDeletion] {
         try await queue.run { [account] in
             let deleted = try DeletedPhotos(account)

@@ -11,7 +11,7 @@ struct PhotoToSend: Sendable {
     var candidate: PushCandidate
     var digest: TreeHashing.Digest
 
-    /// The result for this file, without what an upload adds.
+    /// The result for this file, without the values that only an upload determines.
     func item(_ state: PushItem.State, photoID: String? = nil, error: PhotoSyncError? = nil) -> PushItem {
         PushItem(
             path: candidate.path,

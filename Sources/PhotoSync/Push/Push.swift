@@ -72,9 +72,9 @@ public struct Push: Sendable {
     /// each file as soon as it is known; it and `progress` are called from any thread, one call at a time. Failures of
     /// single files are items, not errors.
     ///
-    /// - Throws: `PhotoSyncError` for errors that end the whole run: `.ownershipDefect` after the first upload to a
-    ///   server that does not record owners, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled`; `.busy` if
-    ///   another process pushes to this server for longer than `lockTimeout` …
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, such as `.noDevice`, `.unauthorized`,
+    ///   `.setupRequired` and `.cancelled`; `.ownershipDefect` after the first upload to a server that does not record
+    ///   owners; `.busy` if another process pushes to this server for longer than `lockTimeout`.
     public func run(
         _ paths: [[UInt8]],
         control: TransferControl = TransferControl(),
@@ -124,7 +124,7 @@ public struct PushItem: Sendable {
         /// Excluded by default, such as trash and thumbnails: a file, or a directory that was not entered.
         case excluded
         case failed
-        /// Not started, or interrupted because the run was stopped, or ended with `error`.
+        /// Not started or interrupted, because the run was stopped or ended with `error`.
         case cancelled
     }
 
@@ -143,7 +143,7 @@ public struct PushItem: Sendable {
     public var attempts: Int = 0
     /// Why it failed, was skipped, or was not started.
     public var error: PhotoSyncError?
-    /// Whether the error ended the run, which throws it.
+    /// Whether the error ended the run, which then throws it.
     public var endsRun = false
 }
 

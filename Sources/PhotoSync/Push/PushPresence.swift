@@ -5,7 +5,7 @@ internal import MediaTransport
 /// (photosync contract section 5), and `/check` covers all users: a deleted photo whose bytes another user has would be
 /// reported as present.
 extension PushRun {
-    /// Updates the index. Lists everything if the counts of index and server then differ.
+    /// Updates the index. Lists everything if the photo counts of the index and the server then differ.
     func pullFirst() async throws(PhotoSyncError) {
         let result = try await pull()
         hasListedAll = result.isFull

@@ -5,16 +5,17 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// A file that is a copy of a photo by its stamp, the ID that the server writes into the copies that it rewrites
-/// (photosync contract, new fact 1). Another machine downloaded it, so this machine has no record of it.
+/// A file that its stamp identifies as a copy of a photo. The stamp is the ID that the server writes into the copies
+/// that it rewrites (photosync contract, new fact 1). Another machine downloaded the file, so this machine has no
+/// record of it.
 private struct StampedFile: Sendable {
     var photo: PhotoToSend
     var id: String
 }
 
 extension PushRun {
-    /// Reports files that are copies of photos on the server, by stamp and stored length. An edited copy keeps its
-    /// stamp, so a copy of another length counts as changed.
+    /// Reports files whose stamp and length identify them as copies of photos on the server. An edited copy keeps its
+    /// stamp, so a copy with a different length counts as changed.
     ///
     /// - Returns: The photos to upload.
     /// - Throws: Errors of the stores.
@@ -91,8 +92,8 @@ extension OwnPhotos {
         }
     }
 
-    /// The digests of verified copies that the server had rewritten, by ID. A file with the stamp and the length but
-    /// other bytes is damaged.
+    /// The digests of verified copies that the server had rewritten, by ID. A file with the same stamp and length but
+    /// different bytes is damaged.
     fileprivate func rewrittenCopies(_ ids: [String]) async throws(PhotoSyncError) -> [String: Set<String>] {
         try await queue.run { [account] in
             let copies = try account.library.copies(ofPhotos: ids, server: account.server)

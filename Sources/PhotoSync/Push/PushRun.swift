@@ -457,7 +457,7 @@ extension PushRun {
         }
     }
 
-    /// Number of consecutive files without a connection or a database after which the run stops.
+    /// The run stops after this many consecutive files fail because the server or its database is unreachable.
     private static let mostLostInARow = 3
 
     // MARK: Ownership

@@ -35,9 +35,9 @@ package struct TreeHashing: Sendable {
         self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    /// The outcomes of at most a few thousand files, in their order; `forEachBlock` takes any number. A stop stops reading
-    /// after the current block; files without a digest are then `.cancelled`. `onRead` is called with the number of bytes
-    /// read, block by block; from any thread, also concurrently.
+    /// The outcomes of at most a few thousand files, in their order; `forEachBlock` takes any number. A stop stops
+    /// reading after the current block; files without a digest are then `.cancelled`. `onRead` is called with the
+    /// number of bytes read, block by block, from any thread and possibly concurrently.
     package func digests(
         of paths: [[UInt8]],
         control: TransferControl = TransferControl(),

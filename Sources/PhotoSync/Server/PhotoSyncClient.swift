@@ -51,8 +51,8 @@ public struct PhotoSyncClient: Sendable {
 
     /// `POST /api/sync/photos` (contract section 5). Parses a page without checking its consistency.
     ///
-    /// `cursor` is nil for the first page. `limit` is clamped to 1 to 500, since the server interprets other values
-    /// differently. The server updates the `lastSyncAt` of `device`. `since` is sent in UTC, since the server ignores
+    /// `cursor` is nil for the first page. `limit` is clamped to 1 to 500, because the server interprets other values
+    /// differently. The server updates the `lastSyncAt` of `device`. `since` is sent in UTC, because the server ignores
     /// offsets (trap 4).
     ///
     /// - Throws: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedResponse` for a page that
@@ -89,8 +89,9 @@ public struct PhotoSyncClient: Sendable {
         return existing
     }
 
-    /// `POST /api/sync/claim-legacy` (contract section 7): assigns all legacy photos of the user to a device. Returns the
-    /// number of claimed photos; also 0 if the response to an earlier attempt was lost: count again to be sure.
+    /// `POST /api/sync/claim-legacy` (contract section 7): assigns all legacy photos of the user to a device. Returns
+    /// the number of claimed photos. It is also 0 if the response to an earlier attempt was lost, so count again to be
+    /// sure.
     ///
     /// - Throws: `.invalidDevice` if the device is not the user's.
     public func claimAll(device: String) async throws(PhotoSyncError) -> Int64 {

@@ -53,8 +53,8 @@ struct ServerRefusal {
         head.status == 500 && (isPlainText || ["Database error.", "Internal server error."].contains(sentence))
     }
 
-    /// Whether a 404 refers to a photo or its file rather than the URL: by the server's messages, or by the headers of
-    /// its download route (contract section 6; new fact 2).
+    /// Whether a 404 refers to a photo or its file rather than the URL, as determined by the server's messages or by
+    /// the headers of its download route (contract section 6; new fact 2).
     var isOfMissingPhoto: Bool {
         head.status == 404
             && (["Photo not found", "File not found"].contains(sentence) || head.value(of: "X-Photosync-Hash") != nil)

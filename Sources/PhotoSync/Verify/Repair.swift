@@ -5,7 +5,7 @@ internal import MediaSystem
 public import MediaTransport
 internal import Synchronization
 
-/// Uploads again, from local originals with the uploaded bytes, the photos whose files the server has lost.
+/// Re-uploads photos whose files the server has lost, using local originals with the uploaded bytes.
 ///
 /// The server identifies a photo's bytes by the hash in its database, and stores nothing new while the damaged photo is
 /// listed (photosync contract 3.3). Each photo is therefore deleted first, and gets a new ID.
@@ -38,11 +38,11 @@ public struct Repair: Sendable {
         public var path: [UInt8]?
         /// The ID after the repair.
         public var newID: String?
-        /// Whether it was deleted on the server, by this repair or before; if it then failed, only the local original is
-        /// left.
+        /// Whether it was deleted on the server, by this repair or before; if the repair then failed, only the local
+        /// original is left.
         public var isDeleted = false
         public var error: PhotoSyncError?
-        /// Whether the error ended the run, which throws it.
+        /// Whether the error ended the run, which then throws it.
         public var endsRun = false
     }
 
@@ -158,7 +158,7 @@ public struct Repair: Sendable {
 
     /// Repairs the planned photos one at a time. A stop waits for the current photo.
     ///
-    /// - Returns: Whether the index has the repaired photos under their new IDs only; otherwise a full pull is
+    /// - Returns: Whether the index has the repaired photos only under their new IDs; otherwise a full pull is
     ///   required.
     /// - Throws: `PhotoSyncError` for errors that would make all photos fail, such as `.unauthorized`;
     ///   `.ownershipDefect` after the first photo if it is not listed as the user's own.
@@ -226,7 +226,7 @@ public struct Repair: Sendable {
     private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Item.State {
         guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
         let file = try SourceFile.opened(path)
-        // Also for a file that seems unchanged: its bytes must match the upload.
+        // This applies even if the file seems unchanged: its bytes must match the upload.
         guard try await Self.digest(of: file) == item.photo.sha256 else { return .noOriginal }
         // Only a failure may stop the repair between deletion and upload.
         let uninterrupted = TransferControl()
@@ -256,7 +256,7 @@ public struct Repair: Sendable {
     }
 
     /// The server's file of a photo that was just uploaded. The server refuses files of other owners (contract section
-    /// 6): that of a duplicate is another user's, and a server with the ownership defect records no owner.
+    /// 6): a refused duplicate belongs to another user, and a server with the ownership defect records no owner.
     private func ownFile(_ receipt: PhotoReceipt, _ path: [UInt8]) async throws(PhotoSyncError) -> StoredFile {
         do throws(PhotoSyncError) {
             return try await account.client.storedFile(of: receipt.id)

@@ -85,13 +85,13 @@ struct ServerFiles: Sendable {
     // MARK: One photo
 
     /// nil for a photo that the server can deliver. `copies` are its local copies; the downloaded ones have the length
-    /// and digest that the server's file had at that time.
+    /// and digest that the server's file had when it was downloaded.
     private func difference(
         of photo: PhotoRecord,
         _ copies: [PhotoCopy]
     ) async throws(PhotoSyncError) -> SyncDifference? {
         let first = try await differenceOnce(photo, copies)
-        // The damage may be from the transfer, not in the file: check again.
+        // The bytes may have been damaged in transfer, not in the file: check again.
         guard let first, [.serverDamaged, .uploadedDamaged].contains(first.kind) else { return first }
         return try await differenceOnce(photo, copies)
     }

@@ -8,7 +8,7 @@ internal import MediaTransport
 /// whole page.
 package struct PhotoPageParser {
     private var members: MemberReader
-    /// Devices of this page, so that its photos share their strings.
+    /// Devices of this page, kept so that its photos share their strings.
     private var devices: [String: PhotoDevice] = [:]
     /// Recent devices and their offsets in the page: most photos repeat one of them literally.
     private var recentDevices: [PhotoDevice] = []

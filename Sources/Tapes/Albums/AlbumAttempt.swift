@@ -9,7 +9,7 @@ internal import MediaTransport
 struct AlbumAttempt {
     let service: AlbumService
     let isRequested: Bool
-    /// A video to add to the album that is not a clip (rule R16).
+    /// A video that is to be added to the album but is not a clip (rule R16).
     let filed: ClipRecord?
     var tape: TapeRecord
     /// The clips in the tape's order.
@@ -37,7 +37,7 @@ struct AlbumAttempt {
     var filingReason: AssociationReason?
     var isFiled = false
     var failure: AlbumFailure?
-    /// Whether the account or the disk is also too full for other clips.
+    /// Whether the account or the disk has no room for other clips either.
     var isFull = false
 
     /// - Returns: nil for a deleted or empty tape, which gets no album (rules R1, R2.3).
@@ -126,7 +126,7 @@ struct AlbumAttempt {
         tape.reason = reason
     }
 
-    /// Stores the reason of the failure: in the tape if it has no usable album, and in the clips to be added.
+    /// Stores the reason for the failure: in the tape if it has no usable album, and in the clips to be added.
     private mutating func keep(_ failure: AlbumFailure) throws(TapesError) {
         self.failure = failure
         for clip in clips where clip.association == .pending && outcomes[clip.id] == nil && isIncluded(clip) {
@@ -192,7 +192,7 @@ extension AlbumAttempt {
         }
         if !links.isEmpty {
             formerLink = links.last
-            // The user has selected another library: it gets a new album, and the link to the old one is kept.
+            // The user has selected another library: a new album is created there, and the link to the old one is kept.
             try makePending(.libraryChanged)
         }
         try service.keep(opened, isGranted: false)
@@ -252,7 +252,7 @@ extension AlbumAttempt {
             report(.reuse, "found by its marker")
             return
         }
-        // Known to be forbidden: the request would be refused, or leave an empty album (rule R10).
+        // Creating an album is known to be forbidden: the request would be refused, or leave an empty album (rule R10).
         guard !opened.access.forbidsNewAlbums else { throw AlbumFailure(opened.access) }
         let title = AlbumTitle.of(tape)
         let intent = AlbumIntent(tapeID: tape.id, libraryID: opened.id, title: title, startedAt: service.now())
@@ -272,7 +272,7 @@ extension AlbumAttempt {
         report(.create, try namesakes(of: made, opened), details: made.title)
     }
 
-    /// Finds the album of a creation whose response was lost, by its mark (rule R4).
+    /// Finds an album by its mark if the response to its creation was lost (rule R4).
     private func albumLeftBehind(_ opened: OpenLibrary) async throws -> MadeAlbum? {
         guard try service.store.albumIntent(of: tape.id, in: opened.id) != nil else { return nil }
         do throws(AlbumError) {

@@ -14,7 +14,7 @@ struct AlbumFailure: Error, Equatable {
     var isOfAlbum = false
     /// Size of the smallest file that was refused as too large.
     var refusedByteCount: Int64?
-    /// Whether nothing was attempted, since an earlier refusal still applies (rule R10).
+    /// Whether nothing was attempted because an earlier refusal still applies (rule R10).
     var isBelieved = false
     /// The library's error; nil for a decision of the service.
     var cause: AlbumError?
@@ -75,12 +75,12 @@ struct AlbumFailure: Error, Equatable {
 }
 
 extension AssociationReason {
-    /// Whether the failure depends on the access: the attempt is repeated when that changes, not after a time (rule
-    /// R10).
+    /// Whether the failure depends on the access: the attempt is repeated when the access changes, not after a delay
+    /// (rule R10).
     package var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
 
-    /// Whether an attempt takes long, because a disk does not respond (rule R14). The clip then waits for its own retry
-    /// time even if other clips are due.
+    /// Whether an attempt takes a long time because a disk does not respond (rule R14). The clip then waits for its own
+    /// retry time even if other clips are due.
     var isCostly: Bool { self == .originalUnavailable }
 }
 

@@ -18,7 +18,7 @@ public struct AlbumFinding: Sendable, Equatable {
         case clipPending = "clip_pending"
         /// The original of a clip, or of a link without a clip, is missing.
         case originalMissing = "original_missing"
-        /// The original of a clip has other content than its checksums.
+        /// The content of a clip's original does not match its checksums.
         case originalChanged = "original_changed"
         /// The link of a clip is missing.
         case linkMissing = "link_missing"
@@ -48,12 +48,13 @@ public struct AlbumFinding: Sendable, Equatable {
     public var clip: ClipRecord?
     /// Path of the link, original, file or folder, as bytes; nil if there is none.
     public var path: [UInt8]?
-    /// Path of the renamed link, its correct name by the order of the tape, or the missing original of a link.
+    /// Path of the renamed link, its correct name according to the order of the tape, or the missing original of a
+    /// link.
     public var other: [UInt8]?
     /// The library's message for the user. May contain control characters.
     public var detail = ""
 
-    /// Whether another, later finding is the same difference: names may have changed in between.
+    /// Whether a later finding describes the same difference; names may have changed in between.
     func isSame(as other: AlbumFinding) -> Bool {
         guard kind == other.kind, clip?.id == other.clip?.id else { return false }
         return clip != nil || (kind == .originalMissing ? self.other == other.other : path == other.path)

@@ -40,14 +40,15 @@ public protocol AlbumLibrary: Sendable {
     /// - Throws: `AlbumError` if none could be resolved.
     func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
 
-    /// Which of these assets an album contains; nil if the library cannot tell. Requires `.readWrite`.
+    /// Which of these assets an album contains; nil if the library cannot determine this. Requires `.readWrite`.
     func contained(_ assetIDs: [[UInt8]], in albumID: String) async throws(AlbumError) -> Set<[UInt8]>?
 
-    /// Adds assets in order. One result each. Throws `.albumMissing` if the album was deleted. Requires `.addOnly`.
+    /// Adds assets in order. Returns one result for each. Throws `.albumMissing` if the album was deleted. Requires
+    /// `.addOnly`.
     func add(_ assets: [AlbumAsset], to albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [AddResult]
 
-    /// Removes assets from an album, never from the library. One result each; an asset that is not in the album counts
-    /// as removed. Requires `.readWrite`.
+    /// Removes assets from an album, never from the library. Returns one result for each; an asset that is not in the
+    /// album counts as removed. Requires `.readWrite`.
     func remove(_ assetIDs: [[UInt8]], from albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [RemoveResult]
 
     /// Deletes an album, never an original or an asset. Requires `.readWrite`, and the flag (rule R11), which the
@@ -69,7 +70,8 @@ public protocol AlbumLibrary: Sendable {
         isThorough: Bool
     ) async throws(AlbumError) -> [AlbumFinding]
 
-    /// Repairs differences found by `check`, for clips that are `.linked`. Leaves the others. Requires `.readWrite`.
+    /// Repairs differences found by `check`, for clips that are `.linked`; does not change others. Requires
+    /// `.readWrite`.
     func mend(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
 
     /// Finds leftovers of killed processes outside albums, without changing anything.
@@ -243,7 +245,7 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     public var kind: Kind
-    /// Message of the library or the system, at most 500 characters. May contain control characters.
+    /// Message from the library or the system, at most 500 characters. May contain control characters.
     public var detail: String
     /// Status of a server's response.
     public var httpStatus: Int?

@@ -32,7 +32,7 @@ extension AlbumService {
         _ work: @escaping @Sendable () async throws(TapesError) -> Value
     ) async throws(TapesError) -> Value {
         try await locked(tapeID) { () async throws(TapesError) in
-            // A separate task is not canceled.
+            // A separate task is not canceled with this one.
             try await Task { await Result(awaiting: work) }.value.get()
         }
     }
@@ -55,7 +55,7 @@ extension AlbumService {
         return (removed, try await takeOut(unused, from: link, left: left))
     }
 
-    /// The assets of removed clips that no remaining clip uses, each once (trap 8).
+    /// The assets of removed clips that no remaining clip uses, without duplicates (trap 8).
     private static func unused(
         _ assets: [String: [UInt8]],
         removed: [ClipRecord],

@@ -98,8 +98,8 @@ extension AlbumService {
         return (AlbumCheck(tape: tape, hasAlbum: true, findings: findings), clips, link)
     }
 
-    /// How many assets an album lacks, in words; nil if it has all of them. Assets in the trash are only missing from
-    /// `count`, the number of all assets in the album.
+    /// How many assets an album lacks, in words; nil if it has all of them. Only `count`, the number of assets in the
+    /// album, excludes those in the trash.
     private func absence(
         of assets: Set<[UInt8]>,
         in albumID: String,
@@ -125,7 +125,7 @@ extension AlbumService {
         }
     }
 
-    /// Adds the assets of linked clips again. The clips of assets that the library no longer has become pending.
+    /// Adds the assets of linked clips again. Clips whose assets are no longer in the library become pending.
     private func restoreAssets(of clips: [ClipRecord], in link: AlbumLink) async throws {
         let linked = try linkedAssets(of: clips, in: link)
         let assets = linked.map { AlbumAsset(id: $0.asset, kind: $0.clip.kind) }

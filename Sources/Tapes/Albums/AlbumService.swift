@@ -328,7 +328,8 @@ extension AlbumService {
             guard try stored(store.tape(tapeID)) != nil else {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
-            // A link to a library previously at this address prevents a new album, so it can be removed too.
+            // A link to a library previously at this address prevents the creation of a new album, so it can be removed
+            // too.
             let record = try record()
             let links = try stored(store.albumLinks(of: tapeID))
             guard let link = try knownLink(of: tapeID) ?? links.first(where: { isOfThisAddress($0, record) }) else {

@@ -63,7 +63,7 @@ extension AlbumService {
         }
     }
 
-    /// Stores the insufficient access, so that not every command attempts it again (rule R10).
+    /// Stores the insufficient access, so that later commands do not repeat the attempt (rule R10).
     func refuse(_ access: AlbumAccess) throws(TapesError) {
         try change { $0.refusedFingerprint = access.fingerprint }
     }

@@ -96,8 +96,9 @@ extension ClipOriginal.Failure {
 }
 
 enum ClipMedium {
-    /// Determined by the content, or by the name if the content is unknown or less specific. The first 4 KiB of the
-    /// file are sufficient; the prefix of a missing file is empty. nil for audio and for non-media files.
+    /// The kind of a file, determined by its content, or by its name if the content is unknown or less specific. The
+    /// first 4 KiB of the file are sufficient; the prefix of a missing file is empty. nil for audio and for non-media
+    /// files.
     static func kind(of path: [UInt8], prefix: [UInt8]) -> ClipRecord.Kind? {
         let name = String(decoding: path.nameOfPath, as: UTF8.self)
         if StillImage.isSniffed(prefix) { return .image }
@@ -149,7 +150,7 @@ enum OriginalReading {
     }
 
     /// The paths without a regular file. If the file system of a directory does not respond, all paths in it count as
-    /// present. `silent` are the directories for which this is known; if nil, it is determined.
+    /// present. `silent` contains the directories that are known not to respond; if nil, they are determined.
     ///
     /// - Throws: `.cancelled`.
     static func missing(
@@ -174,9 +175,9 @@ enum OriginalReading {
         return missing
     }
 
-    /// IDs of the clips whose originals have other content than their checksums. Reads only files of the same length with
-    /// another time. Clips without checksums and files that cannot be read are skipped; if a file system does not respond,
-    /// so are the other files in the directory.
+    /// IDs of the clips whose originals do not match their checksums. Reads only files whose length is the same but
+    /// whose time differs. Clips without checksums and files that cannot be read are skipped; if a file system does not
+    /// respond, so are the other files in the directory.
     ///
     /// - Throws: `.cancelled`.
     static func changed(among clips: [ClipRecord]) async throws(TapesError) -> Set<String> {
@@ -201,7 +202,7 @@ enum OriginalReading {
         return changed
     }
 
-    /// Runs work on a file system; nil if the file system does not respond. `limit` is that of each step.
+    /// Runs work on a file system; nil if the file system does not respond. `limit` applies to each step.
     ///
     /// - Throws: `.cancelled`.
     static func bounded<Value: Sendable>(

@@ -8,7 +8,7 @@ package struct SilentDirectories: Sendable, Equatable {
     /// Paths as bytes.
     package private(set) var paths: Set<[UInt8]> = []
 
-    /// Accepts every file.
+    /// Creates an empty set: all directories are assumed to respond.
     package init() {}
 
     /// Checks one file in each directory, in parallel, with one time limit for all. A directory that is not checked in

@@ -45,8 +45,8 @@ public struct TapeEditor: Sendable {
         return try stored(store.tape(new.id)) ?? new
     }
 
-    /// The tape that `tape(named:)` finds, with its clips; a missing one is created with this title, and `clips` is nil.
-    /// Of several processes, one creates it.
+    /// The tape that `tape(named:)` finds, with its clips; if there is none, it is created with this title, and `clips`
+    /// is nil. Only one of several processes creates it.
     ///
     /// - Throws: `TapesError` `.tapeAmbiguous` with the IDs, `.storeUnusable`.
     package func tape(namedOrCreated title: String) throws(TapesError) -> (tape: TapeRecord, clips: [ClipRecord]?) {
@@ -140,8 +140,8 @@ extension TapeEditor {
         return clip
     }
 
-    /// The directories of originals whose file systems do not respond within 30 seconds, for all together (rule R14).
-    /// `onWait` is called once, after 2 seconds, with the directories that have not responded yet.
+    /// The directories of originals whose file systems do not respond within 30 seconds, a limit for all of them
+    /// together (rule R14). `onWait` is called once, after 2 seconds, with the directories that have not responded yet.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     package func silentDirectories(
@@ -151,8 +151,8 @@ extension TapeEditor {
         try await SilentDirectories(of: originals, onWait: onWait)
     }
 
-    /// The clips with the durations of their current files. That of a file that cannot be read, that is in one of the
-    /// silent directories, or whose file system does not respond for 30 seconds (rule R14), is as stored.
+    /// The clips with the durations of their current files. The stored duration is kept if a file cannot be read, is in
+    /// one of the silent directories, or is on a file system that does not respond for 30 seconds (rule R14).
     ///
     /// - Throws: `TapesError` `.cancelled`.
     package func current(
@@ -175,8 +175,9 @@ extension TapeEditor {
         return current
     }
 
-    /// The paths of originals without a file; a file system that does not respond within 30 seconds counts as having them
-    /// (rule R14). `silent` are the directories for which this is known; if nil, it is determined.
+    /// The paths of originals whose files are missing. Files on a file system that does not respond within 30 seconds
+    /// count as present (rule R14). `silent` contains the directories that are known not to respond; if nil, they are
+    /// determined.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     package func missingOriginals(

@@ -46,9 +46,9 @@ public struct ClipMedia: Sendable, Equatable {
     }
 
     /// Reads the headers of the clips' videos with ffprobe, several in parallel. Files that are missing or that ffprobe
-    /// cannot read are omitted, as are stills; for a live photo its video is read. `searchPath` is the `PATH` to search for
-    /// ffprobe. `directory` contains a mark during the read, so that `RenderLeftovers` finds the temporary files after a
-    /// kill; nil for no mark.
+    /// cannot read are omitted, as are stills; for a live photo, its video is read. `searchPath` is the `PATH` to
+    /// search for ffprobe. `directory` contains a mark during the read, so that `RenderLeftovers` finds the temporary
+    /// files if the process is killed; nil for no mark.
     ///
     /// - Returns: Properties by clip ID.
     /// - Throws: `TapesError` `.programMissing`, `.targetUnusable` or `.diskFull` for the system's temporary directory,

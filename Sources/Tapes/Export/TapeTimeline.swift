@@ -7,12 +7,13 @@ internal import MediaTransport
 ///
 /// - Times are frames of the clip's own video. Stills and silence have the rate of the first video, or 30 frames per
 ///   second without one. Times of a video with an unknown rate are in milliseconds (rate 1000).
-/// - A clip's `source_range` is the trimmed range, in whole frames, without audio that is longer than the video, unless
-///   nothing else remains. It and `available_range` are omitted if the length is unknown. The available range of a still
-///   is its display duration, since its length is arbitrary.
+/// - A clip's `source_range` is the trimmed range, in whole frames, without audio after the end of the video, unless
+///   nothing else remains. It and `available_range` are omitted if the length is unknown. The available range of a
+///   still is its display duration, since its length is arbitrary.
 /// - OpenTimelineIO centers a transition on a cut, and takes frames of both clips from beyond the cut. Here two clips
-///   overlap for the whole transition, so the cut is in its middle: the clip before ends earlier by half of it, and the
-///   clip after starts later by half of it. The length of the tracks is that of the video (trap 20).
+///   overlap for the whole transition, so the cut is in the middle of the transition: the clip before the cut ends
+///   earlier by half the transition, and the clip after it starts later by half. The length of the tracks is that of
+///   the video (trap 20).
 /// - Both tracks have the same ranges. A clip without audio is a `Gap.1` in the audio track; a clip whose file could
 ///   not be read is assumed to have audio.
 /// - A clip without a path has a `MissingReference.1`. A live photo plays its video.

@@ -16,7 +16,7 @@ struct AlbumAddition {
     /// Links in mediactl's format that are not in the manifest: leftovers of a crashed process.
     private var strays: [[UInt8]: [UInt8]] = [:]
     private var hasChanged = false
-    /// The first sequence that no entry had at the beginning, and those given to strays since.
+    /// The first sequence number that was free at the beginning, and the numbers assigned to strays since.
     private let firstSequence: Int64
     private var sequences: Set<Int64> = []
 
@@ -50,7 +50,7 @@ struct AlbumAddition {
 
     /// Adds links to originals, in order: links first, then the manifest. No original is accessed (rule R14).
     ///
-    /// - Returns: One result each; `.notNow` from the first file system failure on, if earlier originals succeeded.
+    /// - Returns: One result for each; `.notNow` from the first file system failure on, if earlier originals succeeded.
     /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; links created before the error are kept, and
     ///   the next attempt finds them.
     mutating func add(_ assets: [AlbumAsset], _ steps: WorkSteps) throws(AlbumError) -> [AddResult] {
@@ -138,8 +138,8 @@ struct AlbumAddition {
         }
     }
 
-    /// Uses the number in a stray's name unless an earlier entry has it as its sequence, since the number is a
-    /// position.
+    /// Uses the number in a stray's name as its sequence, unless an earlier entry may already have that sequence, since
+    /// the number in a name is a position.
     private mutating func sequence(ofStray name: [UInt8]) -> Int64 {
         if let number = AlbumName.sequence(of: name), number >= firstSequence, sequences.insert(number).inserted {
             return number

@@ -238,9 +238,9 @@ extension FolderLibrary {
 extension OpenRoot {
     private static let temporaryManifest = Array(LibraryFile.manifest.temporaryName.utf8)
 
-    /// Folders of this user whose creation was interrupted: their names have the format of albums, and they contain
-    /// only an unfinished manifest, or nothing if the creation of an album with such a title was not finished. Any
-    /// other empty folder may have been created manually or on another machine.
+    /// Folders owned by this user whose creation was interrupted: their names have the format of albums, and they
+    /// contain only an unfinished manifest, or nothing if the creation of an album with such a title was not finished.
+    /// Any other empty folder may have been created manually or on another machine.
     fileprivate func emptyFolders(requestedTitles titles: [String]) throws(FileWriteError) -> [[UInt8]] {
         let prefix = Array(AlbumTitle.prefix.utf8)
         let names = try directory.names().filter { $0.starts(with: prefix) }

@@ -3,7 +3,8 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaSystem
 
-/// The opened folder of one album, with its manifest as read then. Changed only while the library is locked.
+/// The open folder of one album, with its manifest as read when it was opened. Changed only while the library is
+/// locked.
 struct AlbumFolder {
     let root: OpenRoot
     let directory: TargetDirectory

@@ -2,8 +2,8 @@ internal import Foundation
 internal import MediaCore
 internal import MediaTransport
 
-/// Properties and contents of an album (tapes contract section 5). Members of other programs, or of newer versions of
-/// mediactl, are preserved byte by byte.
+/// Properties and contents of an album (tapes contract section 5). Members written by other programs, or by newer
+/// versions of mediactl, are preserved byte for byte.
 struct AlbumManifest {
     struct Entry {
         /// Order of adding, from 1.
@@ -48,7 +48,7 @@ struct AlbumManifest {
     var elements: [Element] = []
     var others: [RawMember] = []
 
-    /// Whether a newer version has written it: it is then read-only.
+    /// Whether a newer version has written it, which makes it read-only.
     var isNewer: Bool { version > Self.version }
 
     var entries: [Entry] {

@@ -15,8 +15,8 @@ struct AlbumLinkPlace {
 }
 
 // The order of the tape in the names of the links (tapes contract section 5). The manifest contains the old and the new
-// names before the first link is renamed, so that the next process can finish the renaming after a kill. Only links in
-// the manifest that still have their target are renamed, and no name is taken from a foreign file.
+// names before the first link is renamed, so that the next process can finish the renaming if this one is killed. Only
+// links in the manifest that still have their target are renamed, and no name is taken from a foreign file.
 extension AlbumFolder {
     /// Numbers the links by the positions of their clips, and writes the playlist. Links without a clip come after the
     /// last clip, in the order of adding; an original that occurs twice has one link, at its first position.
@@ -174,7 +174,8 @@ extension AlbumFolder {
         try directory.remove(link.entry.link)
     }
 
-    /// Renames each link after the one that has its new name; in a cycle, one of them gets a temporary name.
+    /// Renames each link only after the link that currently has its new name; in a cycle, one of them gets a temporary
+    /// name.
     private func carryOut(_ moves: inout [Move]) throws(FileWriteError) {
         var byName: [[UInt8]: Int] = [:]
         for (index, move) in moves.enumerated() where !move.isDone { byName[move.from] = index }

@@ -116,7 +116,7 @@ public struct FolderLibrary: AlbumLibrary {
 extension FolderLibrary {
     enum RootStatus {
         case library(AlbumAccess)
-        /// No library; `wasLibrary`: there was one before.
+        /// There is no library; `wasLibrary` is true if there was one before.
         case place(AlbumAccess, wasLibrary: Bool)
     }
 
@@ -187,8 +187,8 @@ extension FolderLibrary {
 
     // MARK: Creating the root
 
-    /// Decided by the user if a prompt is possible, otherwise by the settings, otherwise by the existence of a pictures
-    /// directory.
+    /// Whether to create the root: decided by the user if a prompt is possible, otherwise by the settings, otherwise by
+    /// the existence of a pictures directory.
     func mayMakeRoot() async throws(AlbumError) -> Bool {
         if let confirm { return await confirm(path) }
         return try await run { _ in isRootExpected }
@@ -375,7 +375,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Runs work on the locked library. The work holds the lock even if it hangs and was abandoned.
+    /// Runs work on the locked library. The work holds the lock even if it hangs and is abandoned.
     func alone<Value: Sendable>(
         needing level: AccessLevel,
         _ body: @escaping @Sendable (OpenRoot, WorkSteps) throws(AlbumError) -> Value

@@ -10,7 +10,7 @@ enum LibraryFile: String, CaseIterable {
     /// In an album: the order of the tape. Derived from the store.
     case playlist = "tape.m3u8"
 
-    /// Longer files are not mediactl's; a manifest of 100,000 entries has a third of this size.
+    /// Longer files are not mediactl's; a manifest of 100,000 entries is a third of this size.
     private static let longest = 64 << 20
 
     var name: [UInt8] { Array(rawValue.utf8) }

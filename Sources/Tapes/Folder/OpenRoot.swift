@@ -7,7 +7,8 @@ struct OpenRoot {
     let marker: FolderMarker
     /// The pictures directory, as bytes, without trailing slashes.
     let pictures: [UInt8]?
-    /// Whether this is the library last found here, or there never was one: only then is a missing album deleted.
+    /// Whether this is the library last found here, or there never was one: only then does a missing album count as
+    /// deleted.
     let isExpected: Bool
 
     /// Finds an album (contract section 5, finding) by the ID in its manifest; only the last component of the hint is
@@ -19,7 +20,8 @@ struct OpenRoot {
             switch child(into: name, needing: level) {
             case .album(let album) where album.manifest.id == id: return album
             case .uncertain(let error): uncertain = error
-            // An album folder has an unreadable manifest: its album cannot be reported as missing.
+            // A folder with an unreadable manifest may be the requested album, so the album cannot be reported as
+            // missing.
             case .damaged: uncertain = Self.isDamaged(name)
             case .album, .nothing: break
             }

@@ -11,7 +11,7 @@ internal import Synchronization
 struct ImmichClient: Sendable {
     /// Large, since version 2 may list the assets of an album in the response.
     private static let longestResponse = 64 << 20
-    /// A longer `Retry-After` is passed on to the caller instead of waiting.
+    /// If `Retry-After` is longer, it is passed to the caller, and the client does not wait.
     private static let longestWait = Duration.seconds(5)
 
     let base: ServerURL
@@ -79,7 +79,7 @@ extension AlbumError {
     }
 }
 
-/// Owner and permissions of a key, from the server (tapes contract 4.3, 6.1).
+/// The owner and permissions of a key, as reported by the server (tapes contract 4.3, 6.1).
 struct ImmichGrant: Sendable, Equatable {
     enum Permission: String {
         case createAlbum = "album.create"

@@ -21,7 +21,7 @@ public struct ImmichLibrary: AlbumLibrary {
     let jobs: Int
     let progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
 
-    /// `pathMap` has prefixes of local paths, as bytes, with the server's prefixes (contract 6.3, no. 3); `jobs` is the
+    /// `pathMap` maps prefixes of local paths, as bytes, to the server's prefixes (contract 6.3, no. 3); `jobs` is the
     /// maximum number of parallel uploads, at least 1. `progress` is called with the path of an uploading file, the
     /// bytes sent and their total, on any thread, for several files in parallel. `store` stores checksums, and records
     /// which account was at the address.
@@ -287,8 +287,8 @@ extension ImmichLibrary {
         return album.made
     }
 
-    /// One request per asset, several in parallel: the server lists the albums of an asset, but version 3 not the assets of
-    /// an album. nil if the server refuses such a request.
+    /// One request per asset, several in parallel: the server lists the albums of an asset, but version 3 does not list
+    /// the assets of an album. nil if the server refuses such a request.
     public func contained(_ assetIDs: [[UInt8]], in albumID: String) async throws(AlbumError) -> Set<[UInt8]>? {
         let assets = Array(zip(assetIDs, try Self.texts(of: assetIDs)))
         var found: Set<[UInt8]> = []

@@ -45,7 +45,7 @@ final class ImmichSender: Sendable {
         let types = try await library.takenExtensions()
         var claimed: Set<ImmichChecksum> = []
         var first: [File] = []
-        // Same bytes as an earlier file: resolved after it.
+        // Files with the same bytes as an earlier one are resolved after it.
         var repeated: [File] = []
         for file in files {
             let needed = [file.checksum] + (video(of: file).map { [$0.checksum] } ?? [])

@@ -134,7 +134,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// Queries the checksum if it is unknown whether the file has arrived.
+    /// Looks up the checksum on the server if it is unknown whether the file has arrived.
     private func confirmed(
         _ upload: ImmichUpload,
         or failure: AlbumError

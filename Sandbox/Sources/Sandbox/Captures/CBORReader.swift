@@ -1,6 +1,6 @@
 struct UnreadableCBOR: Error {}
 
-/// Reads a CBOR map (RFC 8949) of texts to byte strings, the form of an assertion.
+/// Reads a CBOR map (RFC 8949) with text keys and byte-string values, the form of an assertion.
 struct CBORReader {
     private var rest: ArraySlice<UInt8>
 
@@ -17,7 +17,8 @@ struct CBORReader {
         return map
     }
 
-    /// The count in a head of this major type, at most the number of bytes left: each element has at least one.
+    /// The count in a head of this major type. It cannot exceed the number of remaining bytes, since each element takes
+    /// at least one.
     private mutating func count(ofType type: UInt8) throws(UnreadableCBOR) -> Int {
         guard let first = rest.popFirst(), first >> 5 == type else { throw UnreadableCBOR() }
         let information = Int(first & 31)

@@ -59,14 +59,14 @@ struct CaptureCatalog: Sendable {
         }
     }
 
-    /// False if the counter is not higher than that of another request.
+    /// False if the counter is not higher than the stored one.
     func advance(_ device: CaptureDevice, to counter: Int) throws -> Bool {
         try queue.change("UPDATE device SET counter = ? WHERE id = ? AND counter < ?", [counter, device.id, counter])
     }
 
     func capture(_ id: String) throws -> CaptureRow? { try queue.read { try CaptureRow.fetchOne($0, key: id) } }
 
-    /// `hash` is in lower case.
+    /// `hash` is in lowercase.
     func capture(hash: String) throws -> CaptureRow? {
         try queue.read { try CaptureRow.fetchOne($0, key: ["hash": hash]) }
     }
@@ -120,7 +120,7 @@ struct CaptureRow: Sendable, SnakeCaseRecord {
     var body: Data
 }
 
-/// Contract 1.4, 3.4.
+/// The confidence in a capture (contract 1.4, 3.4).
 enum CaptureEvidence {
     /// `hardware` and `depth` are `pass`, `fail` or `unavailable`; `level` is set if it limits the confidence.
     static func confidence(hardware: String, depth: String, cappedFor level: String?) -> String {

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// Contract 6.
+/// Queries for captures (contract 6).
 struct CaptureReadEndpoint {
     let catalog: CaptureCatalog
     let links: CaptureLinks
@@ -48,7 +48,7 @@ struct CaptureReadEndpoint {
         return object
     }
 
-    /// `GET /api/v1/verify/{uuid}` (6.3): no mode, no hash, no flags.
+    /// `GET /api/v1/verify/{uuid}` (6.3): without mode, hash and flags.
     func publicPage(_ id: String) throws -> JSONValue {
         let row = try row(id)
         var object: JSONValue = [

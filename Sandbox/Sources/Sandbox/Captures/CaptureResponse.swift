@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// Contract 1.3.
+/// An error response of the capture server (contract 1.3).
 struct CaptureRefusal: Error {
     var status: HTTPResponse.Status
     var code: String
     var message: String
     var details: JSONValue?
-    /// An error of the framework, in plain text unless on `mediactl-1` (contract 3.4 no. 4).
+    /// Whether this is an error of the framework, which is plain text except on `mediactl-1` (contract 3.4 no. 4).
     var isOfFramework = false
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, details: JSONValue? = nil) {
@@ -88,7 +88,7 @@ struct CaptureEnvelope {
 }
 
 extension Response {
-    /// The server's error for a fault; a proxy's page for other statuses.
+    /// The server's error for an injected status, or a proxy's page for a status that the server does not use.
     static func captureFault(_ status: HTTPResponse.Status) -> Response {
         let codes = [
             400: "VALIDATION_ERROR", 401: "ATTESTATION_FAILED", 403: "FORBIDDEN", 404: "DEVICE_NOT_FOUND",

@@ -60,7 +60,7 @@ enum CaptureRoute: Sendable, Equatable {
 }
 
 enum CaptureID {
-    /// In lower case; nil if not a UUID.
+    /// The ID in lowercase; nil if it is not a UUID.
     static func read(_ text: String) -> String? { UUID(uuidString: text)?.uuidString.lowercased() }
 }
 
@@ -70,18 +70,18 @@ struct DeviceCall {
     let timestamp: String
     let assertion: [UInt8]
     var isVerified = false
-    /// The counter of the request on `mediactl-1`, stored after the payload's assertion with its higher counter was verified
-    /// (contract 3.4 no. 2).
+    /// The counter of the request on `mediactl-1`, stored only after the payload's assertion, whose counter is higher,
+    /// was verified (contract 3.4 no. 2).
     var pendingCounter: Int?
 }
 
-/// The checks before those of the body (contract 1.1).
+/// The checks that precede those of the body (contract 1.1).
 struct CaptureGate {
     let catalog: CaptureCatalog
 
     private var settings: CaptureSettings { catalog.settings }
 
-    /// Headers, time window, device, level.
+    /// Checks the headers, the time window, the device and its level.
     func admit(_ exchange: Exchange) throws -> DeviceCall {
         guard let device = exchange.header("X-Device-Id"), let timestamp = exchange.header("X-Device-Timestamp"),
             let signature = exchange.header("X-Device-Signature")
@@ -93,7 +93,7 @@ struct CaptureGate {
         guard let assertion = base64Bytes(signature), !assertion.isEmpty else {
             throw CaptureRefusal.invalid("X-Device-Signature must be base64")
         }
-        // The limits are inclusive. As `Double`, because the difference of integers could overflow.
+        // The limits are inclusive. `Double` is used because the difference of integers could overflow.
         let age = Double(settings.now.milliseconds) - Double(milliseconds)
         if age > 300_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_EXPIRED", "Timestamp is too old") }
         if age < -60_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_INVALID", "Timestamp is in the future") }
@@ -108,7 +108,7 @@ struct CaptureGate {
     }
 
     /// Verifies the signature over time and body. The reference server does so for one level only, and ignores the
-    /// result unless strict.
+    /// result unless `isStrict` is set.
     func verify(_ call: DeviceCall, body: [UInt8]) throws -> DeviceCall {
         guard settings.profile == .mediactl1 || call.device.level == "secure_enclave" else { return call }
         do {

@@ -11,7 +11,7 @@ struct CaptureSite: Sendable {
     let bodies = ReceivedBodies()
     private let challenges = ChallengeBook()
 
-    /// Contract 1.1.
+    /// The server's own limit for a request body (contract 1.1).
     private static let bodyLimit = 20 << 20
     /// The default of the framework, for JSON and for forms.
     static let frameworkLimit = 2 << 20
@@ -77,7 +77,8 @@ struct CaptureSite: Sendable {
         let reading = CaptureReadEndpoint(catalog: catalog, links: links)
         if let call {
             let call = try CaptureGate(catalog: catalog).verify(call, body: body)
-            // An admitted request uses its counter, whatever its result; a payload has raised it further.
+            // An admitted request uses its counter, regardless of the result; a payload may already have raised it
+            // further.
             defer { if let counter = call.pendingCounter { _ = try? catalog.advance(call.device, to: counter) } }
             switch route {
             case .hashOnly:
@@ -138,10 +139,10 @@ final class ReceivedBodies: Sendable {
     var all: [(path: String, body: [UInt8])] { entries.withLock { $0 } }
 }
 
-/// Hash-only contract.
+/// The configuration of the capture server (hash-only contract).
 struct CaptureSettings: Sendable {
     enum Profile: String, Sendable, CaseIterable, ExpressibleByArgument {
-        /// Contract 3.4.
+        /// The complete protocol (contract 3.4).
         case mediactl1 = "mediactl-1"
         /// The existing server, with its deviations (contract section 9).
         case reference
@@ -150,7 +151,7 @@ struct CaptureSettings: Sendable {
     var profile = Profile.mediactl1
     /// The reference server's `REQUIRE_VERIFIED_DEVICES`; on `mediactl-1` it admits level `tpm2` only.
     var isStrict = false
-    /// Enrolled before the start.
+    /// Devices that are enrolled at startup.
     var devices: [CaptureDevice] = []
     /// Without any, no device gets the level `tpm2`.
     var tpmAuthorities = TPMAuthorities()

@@ -2,8 +2,9 @@ import Foundation
 import HTTPTypes
 import NIOCore
 
-/// `POST /api/v1/captures` (contract 7): the media itself. The framework's limit on the form is below the limits of a photo and
-/// of a depth map. Depth maps are not analyzed: the response is the same as for one that cannot be unpacked.
+/// `POST /api/v1/captures` (contract 7): accepts the media itself. The framework's limit on the form is lower than the
+/// limits for a photo and for a depth map. Depth maps are not analyzed: the response is that for a depth map that
+/// cannot be unpacked.
 struct FullCaptureEndpoint {
     let catalog: CaptureCatalog
     let links: CaptureLinks
@@ -95,7 +96,7 @@ private struct FullCaptureUpload {
                 (try place.double("latitude"), try place.double("longitude"))
             }
         } catch let refusal as CaptureRefusal {
-            // Not parsed by the framework, which would respond with 422.
+            // The framework, which would respond with 422, does not parse these members.
             throw CaptureRefusal.invalid(refusal.message)
         }
         guard let time = Timestamp(capturedAt) else { throw CaptureRefusal.invalid("captured_at must be RFC 3339") }

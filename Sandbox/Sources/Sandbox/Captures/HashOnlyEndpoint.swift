@@ -61,7 +61,7 @@ struct HashOnlyEvidence {
     let device: CaptureDevice
     let profile: CaptureSettings.Profile
 
-    /// `pass` or `fail`, and on `mediactl-1` `unavailable`.
+    /// `pass` or `fail`; on `mediactl-1` also `unavailable`.
     private var depthStatus: String {
         submission.depthStatus == "unavailable" ? "unavailable" : submission.isLikelyRealScene ? "pass" : "fail"
     }

@@ -62,7 +62,7 @@ struct HashOnlySubmission {
         self.flags = flags
         capturedAt = try body.string("captured_at")
         assertion = try body.string("assertion")
-        // It must parse; its values are ignored.
+        // The chain must have the correct types, but its values are ignored.
         let chain = try body.optionalFields("hash_chain")
         hasHashChain = chain != nil
         _ = (try chain?.string("final_hash"), try chain?.int32("chain_length"))
@@ -90,7 +90,7 @@ struct HashOnlySubmission {
         ]
     }
 
-    /// Whether a flag allows something to be submitted.
+    /// Whether the flags declare that a value is included.
     func includes(_ name: String) -> Bool { flags[name + "_included"] == true }
 
     /// The rules of contract 1.2.

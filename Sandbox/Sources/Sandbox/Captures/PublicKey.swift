@@ -6,7 +6,7 @@ struct PublicKey: ~Copyable {
     /// An `EVP_PKEY`, owned: created in `init`, freed in `deinit`, never handed out.
     private let key: OpaquePointer
 
-    /// Reads SubjectPublicKeyInfo; nil if OpenSSL refuses it, such as a point that is not on the curve.
+    /// Reads a SubjectPublicKeyInfo; nil if OpenSSL refuses it, for example because its point is not on the curve.
     init?(der: [UInt8]) {
         let made: OpaquePointer? = der.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
@@ -151,7 +151,7 @@ enum DER {
     }
 }
 
-/// Contract 3.1.
+/// The assertion of a capture (contract 3.1).
 struct CaptureAssertion {
     /// rpIdHash ‖ flags ‖ counter ‖ extensions.
     let authenticatorData: [UInt8]

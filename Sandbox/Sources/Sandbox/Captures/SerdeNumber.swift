@@ -32,7 +32,7 @@ enum SerdeNumber {
         return digits.utf8.count
     }
 
-    /// With the rounding of one multiplication or division by a power of ten.
+    /// Rounds like a single multiplication or division by a power of ten.
     private static func scaled(_ value: Double, by exponent: Int) -> Double? {
         var (value, exponent) = (value, exponent)
         while exponent < -308 {

@@ -21,7 +21,8 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
 
     mutating func add(_ other: TPMAuthorities) { certificates += other.certificates }
 
-    /// The key of the first certificate, if it is that of an endorsement key and the chain leads to a trusted authority.
+    /// The key of the first certificate, if this is an endorsement key certificate and the chain leads to a trusted
+    /// authority.
     func endorsementKey(of chain: [[UInt8]]) -> PublicKey? {
         let chain = chain.map(Certificate.init)
         guard !certificates.isEmpty, let leaf = chain.first ?? nil, leaf.isOfEndorsementKey,
@@ -69,8 +70,8 @@ final class Certificate {
 
     deinit { X509_free(pointer) }
 
-    /// Has the extended key usage tcg-kp-EKCertificate (TCG EK Credential Profile, section 3.2.16). Keys of other
-    /// certificates of the same authority need not be in a TPM.
+    /// Whether the certificate has the extended key usage tcg-kp-EKCertificate (TCG EK Credential Profile, section
+    /// 3.2.16). Keys of other certificates of the same authority need not be in a TPM.
     var isOfEndorsementKey: Bool {
         guard let usage = X509_get_ext_d2i(pointer, NID_ext_key_usage, nil, nil),
             let wanted = OBJ_txt2obj("2.23.133.8.1", 1)

@@ -1,8 +1,8 @@
 import CLibcrypto
 
 /// A secret encrypted to an endorsement key and bound to the name of another key of the same TPM, like the result of
-/// TPM2_MakeCredential (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). The endorsement key has a usual template
-/// (TCG EK Credential Profile): SHA-256 names, AES-128 in CFB mode.
+/// TPM2_MakeCredential (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). The endorsement key has one of the usual
+/// templates (TCG EK Credential Profile): SHA-256 names, AES-128 in CFB mode.
 struct TPMCredential {
     /// TPM2B_ID_OBJECT.
     let idObject: [UInt8]
@@ -25,7 +25,7 @@ struct TPMCredential {
         [UInt8(bytes.count >> 8 & 0xFF), UInt8(bytes.count & 0xFF)] + bytes
     }
 
-    /// A seed, also encrypted to the key.
+    /// A new seed, in plaintext and encrypted to the key.
     private static func seed(for key: borrowing PublicKey) -> (seed: [UInt8], encrypted: [UInt8])? {
         if key.isRSA {
             let seed = randomBytes(32)
@@ -37,7 +37,7 @@ struct TPMCredential {
         return (seed, sized(x) + sized(y))
     }
 
-    /// AES-128 in CFB mode; the first block is all zero.
+    /// AES-128 in CFB mode with an all-zero initialization vector.
     private static func encrypt(_ bytes: [UInt8], _ key: [UInt8]) -> [UInt8]? {
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         defer {

@@ -1,5 +1,5 @@
-/// The members of a request, parsed as by the real server: names are case-sensitive and unique, unknown ones are ignored, and
-/// `null` is valid for optional ones only. Errors are thrown as 422 (contract 1.3).
+/// The members of a request, parsed as by the real server: names are case-sensitive and unique, unknown members are
+/// ignored, and `null` is valid only for optional members. Errors are thrown as 422 (contract 1.3).
 struct TypedFields {
     private typealias Read<T> = (_ value: JSONValue, _ key: String) throws(CaptureRefusal) -> T
 

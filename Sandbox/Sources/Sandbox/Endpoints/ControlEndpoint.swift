@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The control routes: without a login, from loopback only; see ``FaultSyntax/help``.
+/// The control routes, which require no login but accept only clients on loopback; see ``FaultSyntax/help``.
 struct ControlEndpoint {
     static let prefix = "/__sandbox/"
 

@@ -45,7 +45,7 @@ struct FinalizeEndpoint: FinalizeService {
         return try await finalize(id, request, link)
     }
 
-    /// The error while the hook has not run.
+    /// The error for an upload whose hook has not run yet; otherwise nil.
     private func missingHook(_ id: String) async throws -> String? {
         let deadline = ContinuousClock.now + .seconds(hookWait)
         while true {
@@ -100,7 +100,7 @@ struct FinalizeEndpoint: FinalizeService {
         return try remembered(outcome, id, link)
     }
 
-    /// Stores the response without its token, for repetitions.
+    /// Stores the response without its token, for repeated requests.
     private func remembered(_ outcome: IngestOutcome, _ id: String, _ link: EventLink?) throws -> Response {
         let response = outcome.response(in: catalog.dialect)
         guard case .stored(let record) = outcome, case .json(var json) = response.body else { return response }
@@ -115,7 +115,7 @@ struct FinalizeEndpoint: FinalizeService {
 /// The body of a finalize: JSON, or a form if that is the content type (gighive contract 4.2).
 struct FinalizeRequest {
     private var values: [String: String] = [:]
-    /// Whether `tos_accepted` is `true` in JSON, not a similar value (gighive contract 6).
+    /// Whether `tos_accepted` is `true` in JSON, not merely a similar value (gighive contract 6).
     private(set) var acceptsTerms = false
 
     init(_ body: ByteBuffer, _ exchange: Exchange) {
@@ -149,7 +149,7 @@ struct FinalizeRequest {
 
     var uploadID: String? { text("upload_id").flatMap { $0.wholeMatch(of: /[A-Za-z0-9_\-]+/) == nil ? nil : $0 } }
 
-    /// Trimmed; nil if missing or blank.
+    /// The value of a field, trimmed; nil if missing or blank.
     func text(_ name: String) -> String? { values[name]?.nonBlank }
 
     /// The fields of the body, or else of the metadata.
@@ -170,7 +170,7 @@ struct BlockFinalizeEndpoint: FinalizeService {
     let guests: GuestBook
 
     func response(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) throws -> Response {
-        // Only hex digits and dashes.
+        // Only hexadecimal digits and hyphens.
         guard let id = request.uploadID, id.wholeMatch(of: /[A-Fa-f0-9\-]+/) != nil else {
             return .badRequest("Missing or invalid upload_id")
         }

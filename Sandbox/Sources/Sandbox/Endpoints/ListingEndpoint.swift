@@ -15,7 +15,8 @@ struct ListingEndpoint {
             return Response(.ok, .application, .html(Response.page("Media library")))
         }
         let (condition, arguments) = condition(query)
-        // One row per asset, without event columns, from D3 on; includes assets without an event.
+        // The librarian view, which exists from D3 on, has one row per asset, without event columns, and includes
+        // assets without an event.
         let isLibrarian = query["view"] == "librarian" && isNew
         let grouping = isLibrarian || !isNew ? "GROUP BY \(isLibrarian ? "" : "event.id, ")asset.id" : ""
         let order = isLibrarian ? "asset.id DESC" : "event.event_date DESC, event.id, event_item.position"
@@ -94,7 +95,7 @@ struct ListingEndpoint {
         }
         for (name, text) in query.all.sorted(by: { $0.key < $1.key }) {
             guard let column = columns[name], !text.isEmpty else { continue }
-            // Substrings with the operators `|`, `&` and `!`.
+            // Substrings, combined with the operators `|`, `&` and `!`.
             let alternatives = text.split(separator: "|").map { alternative -> String in
                 alternative.split(separator: "&").map { term -> String in
                     arguments += [term.drop { $0 == "!" }.lowercased()]

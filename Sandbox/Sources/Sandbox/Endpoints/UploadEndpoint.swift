@@ -23,7 +23,7 @@ struct UploadEndpoint {
             guard exchange.hasBody else { return .badRequest("Missing file field") }
             return exchange.path == "/api/uploads" ? Self.tooLarge : .webServerError(.unsupportedMediaType)
         }
-        // As in PHP's `$_POST` and `$_FILES`. Files of other names are ignored.
+        // Parts are handled as in PHP's `$_POST` and `$_FILES`. Files with other field names are ignored.
         let form = FormReader(exchange.contentType, folder: catalog.folder) { header, _ in
             guard header.fileName != nil else { return .kept }
             return ["file", "file[]"].contains(header.name) ? .stored : .dropped
@@ -31,7 +31,7 @@ struct UploadEndpoint {
         var bodySize = 0
         try await exchange.readBody { piece in
             bodySize += piece.readableBytes
-            // Errors are detected after the whole body; the excess is not stored.
+            // Errors are reported only after the whole body; bytes beyond the limit are not stored.
             if bodySize <= Self.maxBody { form.consume(piece) }
         }
         if bodySize > Self.maxBody { return .webServerError(.requestEntityTooLarge) }
@@ -115,7 +115,7 @@ extension IngestRecord {
         json["participants"] = .string(fields.participants)
         json["keywords"] = .string(keywords)
         json["duration_seconds"] = JSONValue(asset.duration)
-        // Absent, not null, if the bytes were known.
+        // The token is absent, not null, if the bytes were already on the server.
         json["delete_token"] = deleteToken.map(JSONValue.string)
         return json
     }

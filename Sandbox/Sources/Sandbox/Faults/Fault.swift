@@ -11,7 +11,7 @@ struct Fault: Sendable, Equatable {
         case photosThumbnail = "photos-thumbnail", photosClaim = "photos-claim", photosGet = "photos-get"
         case photosDelete = "photos-delete"
         case challenge, register, capture, captureFull = "capture-full", captureRead = "capture-read"
-        /// All requests to PHP (in D4 also those below `/files/`), and all below `/files/`.
+        /// `php`: all requests to PHP (in D4 also those below `/files/`); `tus`: all requests below `/files/`.
         case php, tus
 
         func covers(_ place: Place, in dialect: Dialect) -> Bool {
@@ -28,7 +28,7 @@ struct Fault: Sendable, Equatable {
         var isGuest: Bool { rawValue.hasPrefix("guest-") || self == .token }
         var isPhotoSync: Bool { rawValue.hasPrefix("photos-") || self == .devices || self == .login }
         var isCaptures: Bool { rawValue.hasPrefix("capture") || self == .challenge || self == .register }
-        /// Whether PhotoSync's errors are JSON there, not plain text (photosync contract 0).
+        /// Whether PhotoSync sends the errors of this place as JSON, not as plain text (photosync contract 0).
         var sendsJSON: Bool {
             [.photosHealth, .photosCheck, .photosUpload, .photosGet, .photosDelete].contains(self)
         }
@@ -59,7 +59,7 @@ struct Fault: Sendable, Equatable {
             }
         }
 
-        /// Nil for everywhere.
+        /// The places where this kind applies; nil for all.
         var places: [Place]? {
             switch self {
             case .forget: [.tusPatch, .tusHead, .tusDelete, .finalize]
@@ -77,9 +77,9 @@ struct Fault: Sendable, Equatable {
     enum Moment: Sendable, Equatable {
         /// After this many bytes of the body.
         case bodyBytes(Int)
-        /// After the body, before the work.
+        /// After the body, before the request is processed.
         case wholeBody
-        /// After the work and the headers of the response.
+        /// After the request was processed and the response headers were sent.
         case responseHeaders
         /// After this many bytes of the body of the response.
         case responseBytes(Int)
@@ -98,7 +98,7 @@ struct Fault: Sendable, Equatable {
     var times: Int?
     /// Only every nth request fails.
     var every = 1
-    /// Requests before the first that is counted.
+    /// Number of requests before the first one that is counted.
     var skip = 0
     var retryAfter: Int?
 }
@@ -148,7 +148,7 @@ final class FaultBook: Sendable {
         old.end()
     }
 
-    /// The faults of one request; each counts it.
+    /// Returns the faults that apply to one request; all faults for its place count it.
     func take(for place: Fault.Place) -> FaultPlan {
         state.withLock { state in
             var striking: [Fault] = []

@@ -67,10 +67,10 @@ extension FaultPlan {
 }
 
 extension FaultPlan {
-    /// The response before the body is read.
+    /// The injected response that is sent before the body is read.
     var earlyResponse: Response? { self[.earlyStatus].map(injectedResponse) }
 
-    /// The response after the body, without the work.
+    /// The injected response that is sent after the body, without processing the request.
     var responseInsteadOfWork: Response? { self[.status].map(injectedResponse) }
 
     /// JSON for the statuses of the application, Apache's page for others (gighive contract 1).
@@ -99,7 +99,7 @@ extension FaultPlan {
         return .json(status, ["success": false, "error": .string(error), "message": .string(message)])
     }
 
-    /// Changes the response after the work.
+    /// Changes the response to a processed request.
     func changed(_ response: Response) -> Response {
         guard response.status.kind == .successful else { return response }
         return faults.reduce(response) { response, fault in
@@ -149,7 +149,7 @@ extension FaultPlan {
     }
 
     private func asPage(_ response: Response) -> Response {
-        // Instead of a file or a page: the login page of a proxy.
+        // The login page of a proxy replaces a file or a page.
         guard case .json = response.body, response.origin == .application else {
             return Response(.ok, .webServer, .html(Response.page("Sign in")))
         }
@@ -181,7 +181,7 @@ extension FaultPlan {
         return object
     }
 
-    /// Changes the type of every field but the token, which a client can save.
+    /// Changes the type of every field except the token, which a client can still store.
     private func retyped(_ member: JSONValue.Member) -> JSONValue.Member {
         guard member.key != "delete_token" else { return member }
         return switch member.value {
@@ -192,8 +192,8 @@ extension FaultPlan {
     }
 }
 
-/// Waits that can be interrupted early: those of `delay-response` when the faults are cleared, those of stalls with the
-/// connection.
+/// Waits that can end early: those of `delay-response` when the faults are cleared, and those of stalls when the
+/// connection closes.
 final class Waits: Sendable {
     private let state = Mutex<(isOver: Bool, sleeps: [Task<Void, any Error>])>((false, []))
 

@@ -51,7 +51,8 @@ struct GuestBook: Sendable {
         try queue.change("UPDATE event_link SET is_revoked = 1 WHERE token = ?", [token])
     }
 
-    /// Adds the job of a guest's upload, also to the response. Throws a constraint violation if it already has one.
+    /// Adds the job of a guest's upload to the database and to the response. Throws a constraint violation if the
+    /// upload already has a job.
     func addJob(for link: EventLink, asset: Int, upload: String, to response: inout JSONValue) throws {
         let nonce = urlSafeText(randomBytes(24))
         let id = try queue.write { db in
@@ -67,7 +68,7 @@ struct GuestBook: Sendable {
 
     func job(nonce: String) throws -> GuestJob? { try queue.read { try GuestJob.fetchOne($0, key: ["nonce": nonce]) } }
 
-    /// How many videos the guests of an event see: approved and not hidden.
+    /// Number of videos that the guests of an event can see: those approved and not hidden.
     func videoCount(ofEvent id: Int) throws -> Int {
         let tokens = "SELECT token FROM event_link WHERE event_id = ?"
         let condition = "state = 'approved' AND hidden_at IS NULL AND token IN (\(tokens))"
@@ -78,7 +79,7 @@ struct GuestBook: Sendable {
         try queue.change("UPDATE guest_job SET state = ? WHERE id = ?", [state.rawValue, id])
     }
 
-    /// False within a second of an earlier call, as with the server's UPDATE.
+    /// False if the upload was already hidden in the same second: like the server's UPDATE, this then changes nothing.
     func hide(_ id: Int) throws -> Bool {
         let now = Int(Date().timeIntervalSince1970)
         return try queue.change(

@@ -12,7 +12,7 @@ struct GuestEndpoint {
     func response(_ call: GuestCall, to exchange: Exchange) async throws -> Response {
         let body = try await exchange.collectBody(upTo: 1 << 16)
         guard book.catalog.dialect >= .d3 else { return .webServerError(.notFound) }
-        // Apache adds its own line.
+        // Apache adds its own Cache-Control line.
         let noStore = [("Cache-Control", "no-store")]
         switch call {
         case .token: return try token(exchange)
@@ -36,7 +36,7 @@ struct GuestEndpoint {
             "event_type": JSONValue(link.eventType),
         ]
         let response = Response.json(.ok, event)
-        // Each value of this parameter makes a different URL.
+        // Each value of this parameter results in a different URL.
         if exchange.query["t"] == nil { cache.store(response, for: url) }
         return response
     }
@@ -48,7 +48,7 @@ struct GuestEndpoint {
         }
         let status: JSONValue = [
             "status": .string(link.isExpired ? "expired" : job.state.rawValue),
-            // Not a dash: the real script has single quotes.
+            // An escape sequence, not a dash: the real script has it in single quotes.
             "event_name": .string("\(link.orgName) \\u2014 \(link.eventDate)"),
             "video_count": .int(try book.videoCount(ofEvent: link.eventId)),
             "days_remaining": .int(link.daysRemaining),
@@ -94,7 +94,7 @@ enum GuestCall: Sendable {
     }
 }
 
-/// Apache's cache of `/api/upload-token.php`: a valid link stays valid for a day (gighive contract 1, 6).
+/// Apache's cache of `/api/upload-token.php`, in which a valid link stays valid for a day (gighive contract 1, 6).
 private final class TokenCache: Sendable {
     private let entries = Mutex<[String: (response: Response, storedAt: Double)]>([:])
 

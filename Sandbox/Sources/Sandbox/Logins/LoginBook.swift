@@ -16,7 +16,7 @@ final class LoginBook: Sendable {
             return ["owner", "viewer", "platform"].contains(name) ? name : "contributor"
         }
 
-        /// The user of Basic with the same rights (gighive contract 1).
+        /// The Basic user with the same rights (gighive contract 1).
         var account: String { ["contributor": "uploader", "viewer": "viewer"][role] ?? "admin" }
 
         func response(_ key: String, _ value: JSONValue) -> Response {
@@ -36,10 +36,10 @@ final class LoginBook: Sendable {
         self.lifetime = lifetime
     }
 
-    /// The user of Basic with the rights of the login in an `Authorization` header; nil for anything else.
+    /// The Basic user with the rights of the login in an `Authorization` header; nil for anything else.
     func user(_ header: String?) -> String? { find(header).login?.account }
 
-    /// Returns how many logins there were.
+    /// Revokes all logins, and returns their number.
     func revokeAll() -> Int {
         logins.withLock { logins in
             defer { logins = [:] }

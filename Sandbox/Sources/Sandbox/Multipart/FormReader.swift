@@ -4,7 +4,7 @@ import NIOCore
 final class FormReader {
     struct Part {
         let header: PartHeader
-        /// The beginning of a value above the limit.
+        /// The value, truncated if it exceeds the limit.
         var value = ByteBuffer()
         /// The content of a part that is stored on disk.
         var file: IncomingFile?
@@ -20,7 +20,7 @@ final class FormReader {
     }
 
     private(set) var parts: [Part] = []
-    /// Writing a file failed.
+    /// Whether writing a file failed.
     private(set) var couldNotWrite = false
     private var parser: MultipartParser?
     private var isDropping = false
@@ -28,7 +28,7 @@ final class FormReader {
     private let folder: DataFolder?
     private let handling: (_ header: PartHeader, _ before: [Part]) -> Handling
 
-    /// `limit` is in bytes of a part in memory. A type without a boundary is never complete.
+    /// `limit` is the maximum size in bytes of a part in memory. A form whose type has no boundary is never complete.
     init(
         _ type: HeaderParameters,
         limit: Int = 1 << 20,

@@ -16,7 +16,7 @@ struct MultipartParser {
     /// The maximum length of the headers of one part.
     private static let headerLimit = 64 * 1024
 
-    /// `\r\n--boundary`; parsing starts after a CRLF, because the first one may lack it.
+    /// `\r\n--boundary`; the input is prefixed with a CRLF, which the first delimiter may lack.
     private let delimiter: [UInt8]
     private var state = State.preamble
     private var pending: ByteBuffer
@@ -34,7 +34,7 @@ struct MultipartParser {
             pending.writeImmutableBuffer(chunk)
             input = pending
         }
-        // Appending to it would copy the slices that were passed on.
+        // Appending to the old buffer would copy it, since slices of it were passed on.
         pending = ByteBuffer()
         while try step(&input, handle) {}
         pending = input
@@ -78,7 +78,7 @@ struct MultipartParser {
         return true
     }
 
-    /// Up to the next delimiter; the preamble is not data of a part.
+    /// Reads up to the next delimiter; the preamble does not belong to a part.
     private mutating func readData(
         _ input: inout ByteBuffer,
         isPart: Bool,

@@ -1,9 +1,9 @@
-/// The members of a request as Go parses them: unknown keys and the case of keys are ignored, the last of equal keys counts,
-/// and `null` is the same as absent (photosync contract 0).
+/// The members of a request as Go parses them: unknown keys and the case of keys are ignored, the last of several equal
+/// keys counts, and `null` is the same as absent (photosync contract 0).
 struct GoFields {
     private var members: [String: JSONValue] = [:]
 
-    /// `null` is an empty object.
+    /// Treats `null` as an empty object.
     init(body: [UInt8]) throws(UnreadableJSON) {
         switch try JSONValue(body) {
         case .object(let members): for member in members { self.members[member.key.lowercased()] = member.value }

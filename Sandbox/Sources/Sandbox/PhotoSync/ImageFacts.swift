@@ -10,14 +10,14 @@ struct ImageFacts: Equatable {
     var size: Size?
     var takenAt: Timestamp?
 
-    /// Reads the first 128 KiB; both are nil for formats other than JPEG.
+    /// Reads the first 128 KiB; both values are nil for formats other than JPEG.
     init(fileAt path: String) {
         guard let bytes = try? OpenFile(path, O_RDONLY).read(at: 0, count: 128 * 1024),
             let segments = JPEG.segments(bytes, isWhole: false)
         else { return }
         let exif = segments.last(where: { JPEG.isExif($0, bytes) }).map { TIFF(Array(bytes[$0.content].dropFirst(6))) }
         takenAt = exif?.takenAt
-        // SOF0 to SOF15, without DHT, JPG and DAC.
+        // SOF0 to SOF15, except DHT, JPG and DAC.
         let frame = segments.first { (0xC0...0xCF).contains($0.marker) && ![0xC4, 0xC8, 0xCC].contains($0.marker) }?
             .content
         guard let frame, frame.count >= 5 else { return }
@@ -33,7 +33,7 @@ enum JPEG {
 
     static let exif = Array("Exif\0\0".utf8)
 
-    /// The segments before the image data; nil for other formats, and if `isWhole` for a truncated segment.
+    /// The segments before the image data; nil for other formats and, if `isWhole`, for a truncated segment.
     static func segments(_ bytes: [UInt8], isWhole: Bool = true) -> [Segment]? {
         guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
         var segments: [Segment] = []
@@ -97,8 +97,8 @@ struct TIFF {
         return Timestamp(text.prefix(10).replacing(":", with: "-") + "T" + text.suffix(8) + "Z")
     }
 
-    /// An old or a new structure, with `ImageUniqueID` in its Exif directory. Changed directories are appended. Nil for an
-    /// invalid structure.
+    /// The old structure, or a new one, with `ImageUniqueID` in its Exif directory. Changed directories are appended.
+    /// Nil if the old structure is invalid.
     static func stamped(_ old: [UInt8]?, with id: String) -> [UInt8]? {
         var tiff = TIFF(old ?? [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0])
         guard tiff.bytes.count >= 14, tiff.bytes[0] == tiff.bytes[1], let first = tiff.directory(at: tiff.number(4, 4))

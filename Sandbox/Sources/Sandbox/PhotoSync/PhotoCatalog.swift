@@ -70,7 +70,7 @@ struct PhotoCatalog: Sendable {
         }
     }
 
-    /// With `_001`, `_002` … before the extension if the name is taken.
+    /// The path, with `_001`, `_002` … before the extension if the name is taken.
     private func freePath(_ name: String, in folder: String, _ db: Database) throws -> String {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         var path = "\(folder)/\(name)"
@@ -132,7 +132,7 @@ extension PhotoCatalog {
         try queue.read { try UserRecord.fetchOne($0, key: ["email": email]) }
     }
 
-    /// Nil also for a disabled account.
+    /// Nil for an unknown key or a disabled account.
     func user(key: String) throws -> UserRecord? {
         let user = try queue.read { try UserRecord.fetchOne($0, key: ["key_hash": Digest.hex(of: key)]) }
         return user?.isActive == true ? user : nil
@@ -184,7 +184,7 @@ extension PhotoCatalog {
 
     func device(_ id: String) throws -> DeviceRecord? { try queue.read { try DeviceRecord.fetchOne($0, key: id) } }
 
-    /// Its photos become legacy. False if the user has no such device.
+    /// Deletes a device, whose photos become legacy. False if the user has no such device.
     func deleteDevice(_ id: String, of user: String) throws -> Bool {
         try queue.change("DELETE FROM device WHERE id = ? AND user_id = ?", [id, user])
     }
@@ -200,7 +200,7 @@ extension PhotoCatalog {
         var totalCount: Int
     }
 
-    /// The photos after that of the cursor, in the order of their upload; none if that photo was deleted.
+    /// The photos after the one at the cursor, in the order of their upload; none if that photo was deleted.
     func page(of user: String, after cursor: String?, since: Timestamp?, limit: Int) throws -> Page {
         try queue.read { db in
             let own = PhotoRecord.filter(sql: "user_id = ?", arguments: [user])

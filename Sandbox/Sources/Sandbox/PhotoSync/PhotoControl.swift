@@ -103,7 +103,7 @@ struct PhotoControl {
         device: String?,
         _ db: Database
     ) throws -> [String] {
-        // Unique for each photo.
+        // These values must be unique for each photo.
         for name in ["content", "fileHash", "storedPath", "originalFilename"] where try fields.string(name) != nil {
             throw UnreadableJSON()
         }

@@ -10,7 +10,7 @@ struct PhotoRecord: Sendable {
     /// SHA-256 of the bytes as they were uploaded.
     var hash: String
     var name: String
-    /// Below the photo folder, as `2024/01/IMG_0001.jpg`.
+    /// Relative to the photo folder, such as `2024/01/IMG_0001.jpg`.
     var path: String
     /// Bytes as uploaded.
     var size: Int
@@ -91,7 +91,7 @@ struct DeviceRecord: Sendable, SnakeCaseRecord {
 
 /// Names of files (photosync contract 3.6).
 enum PhotoName {
-    /// By extension; nil for those that are refused.
+    /// The type by extension; nil for extensions that are refused.
     static func contentType(_ name: String) -> String? {
         [
             "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes the ID of a photo into its file as Exif `ImageUniqueID`, in GIF as XMP, as the real server's exiftool does
+/// Writes the ID of a photo into its file as Exif `ImageUniqueID` (in GIF, as XMP), like the real server's exiftool
 /// (photosync contract, new fact 1).
 enum PhotoStamper {
     /// Nil for files that exiftool cannot write.
@@ -169,7 +169,8 @@ enum PhotoStamper {
 
     /// Replaces the ID in an item that `heif` has added; nil for other items.
     private static func restamped(_ bytes: [UInt8], at location: [UInt8], item: Int, _ id: String) -> [UInt8]? {
-        // The last location: item, in version 1 construction, data reference, base, count, offset, length.
+        // The last location: item, construction method (only in version 1), data reference, base, count, offset,
+        // length.
         let size = 6 + (location[0] == 1 ? 2 : 0) + Int(location[5] >> 4) + 8
         guard location.count >= 8 + size, big(location, location.count - size, 2) == item,
             let plain = TIFF.stamped(nil, with: id)

@@ -32,7 +32,7 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
     @Option(name: .customLong("photosync-setup"), help: "incomplete: respond with 503 until the setup is complete.")
     var setup = Setup.complete
 
-    /// Milliseconds; negative is never.
+    /// In milliseconds; a negative value means never.
     @Option(
         name: .customLong("photosync-rewrite"),
         help:
@@ -62,7 +62,7 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
         }
     }
 
-    /// The default users that are not specified otherwise, and those of `--photosync-user`.
+    /// The users of `--photosync-user`, and the default users that it does not redefine.
     var allUsers: [PhotoSyncUser] {
         let named = Set(users.map(\.email))
         return PhotoSyncUser.defaults.filter { !named.contains($0.email) } + users

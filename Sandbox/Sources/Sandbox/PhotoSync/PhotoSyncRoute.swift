@@ -82,7 +82,7 @@ enum PhotoSyncRoute: Sendable, Equatable {
     }
 }
 
-/// 400 in plain text.
+/// A 400 in plain text.
 struct PhotoSyncRefusal: Refusal {
     let response: Response
 
@@ -90,7 +90,7 @@ struct PhotoSyncRefusal: Refusal {
 }
 
 extension Response {
-    /// Photosync contract 0.
+    /// A response in JSON (photosync contract 0).
     static func photoSync(_ status: HTTPResponse.Status = .ok, _ value: JSONValue) -> Response {
         Response(status, .photoSync, .json(value))
     }

@@ -47,7 +47,7 @@ struct PhotoSyncSite: Sendable {
         }
     }
 
-    /// The checks before that of the key.
+    /// The refusal by a check that precedes that of the key; nil if there is none.
     private func refusal(_ route: PhotoSyncRoute, _ exchange: Exchange) -> Response? {
         if let response = catalog.outage.response { return response }
         if catalog.settings.setup == .incomplete, !route.isBeforeSetup {
@@ -65,7 +65,7 @@ struct PhotoSyncSite: Sendable {
         }
     }
 
-    /// Without a user, only for open routes.
+    /// `user` is nil only for open routes.
     private func work(_ route: PhotoSyncRoute, _ exchange: Exchange, _ user: UserRecord?) async throws -> Response {
         if route == .upload, let user {
             return try await PhotoUploadEndpoint(catalog: catalog, rewriter: rewriter).response(
@@ -73,7 +73,7 @@ struct PhotoSyncSite: Sendable {
                 from: user
             )
         }
-        // Larger than any request but an upload.
+        // Larger than any request except an upload.
         let body = Array(buffer: try await exchange.collectBody(upTo: 64 << 20))
         if let user, let response = try response(route, exchange, body, user) { return response }
         let isComplete = catalog.settings.setup == .complete

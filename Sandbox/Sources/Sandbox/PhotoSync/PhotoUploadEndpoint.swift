@@ -25,7 +25,7 @@ struct PhotoUploadEndpoint {
             return .photoSyncError(.badRequest, "No file provided or file is empty.")
         }
         if let known = try catalog.photo(hash: upload.hash) { return Self.response(known, isDuplicate: true) }
-        // After the lookup of the hash, because known bytes are never refused.
+        // The size is checked after the hash, because known bytes are never refused.
         if upload.file.size > catalog.settings.maxSize {
             return .photoSyncError(.badRequest, "file size exceeds maximum allowed")
         }
@@ -54,7 +54,7 @@ struct PhotoUploadEndpoint {
     }
 }
 
-/// A received photo and its fields; the first of equal fields counts.
+/// A received photo and its fields; the first of several fields with the same name counts.
 struct PhotoUpload {
     var file: IncomingFile
     var hash: String
@@ -86,11 +86,11 @@ struct PhotoUpload {
     }
 }
 
-/// Embeds IDs into stored files after their upload, as exiftool on the real server does (photosync contract 3.6): hash and
-/// length change.
+/// Embeds IDs into stored files after their upload, like exiftool on the real server (photosync contract 3.6). This
+/// changes their hash and length.
 actor PhotoRewriter {
     private let folder: DataFolder
-    /// Milliseconds; negative is never.
+    /// In milliseconds; a negative value means never.
     private let delay: Int
     private var pending: [String: Task<Void, Never>] = [:]
 
@@ -120,7 +120,7 @@ actor PhotoRewriter {
         return tasks.count
     }
 
-    /// Replaces the file: an open one is not changed.
+    /// Replaces the file, so that one that is already open does not change.
     private static func embed(_ id: String, in path: String) throws {
         let content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         // exiftool does not change files that it cannot write.

@@ -27,7 +27,7 @@ struct PhotosEndpoint {
 
     private static let notFound = Response.photoSyncError(.notFound, "Photo not found.")
 
-    /// The photo of any user, as on the real server.
+    /// Returns the photo of any user, as on the real server.
     func photo(_ id: String) throws -> Response {
         try catalog.photo(id).map { .photoSync(.ok, Self.item($0)) } ?? Self.notFound
     }
@@ -56,7 +56,7 @@ struct PhotoDownloadEndpoint {
         return serve(photo, Self.headers(photo), exchange)
     }
 
-    /// Only thumbnails that a test has stored.
+    /// Serves only thumbnails that a test has stored.
     func thumbnail(id: String, to exchange: Exchange, from user: UserRecord) throws -> Response {
         guard let photo = try catalog.photo(id) else { return .photoNotFound }
         guard photo.userID == user.id else { return .photoSyncText(.forbidden, "Access denied") }
@@ -124,7 +124,7 @@ struct PeopleEndpoint {
             if texts[key] == "" { throw PhotoSyncRefusal(name + " is required") }
         }
         let wrongLogin = Response.photoSyncText(.unauthorized, "Invalid email or password")
-        // Addresses are stored in lower case and compared as sent.
+        // Addresses are stored in lowercase, but compared as sent.
         guard let user = try catalog.user(email: texts["email"] ?? "") else { return wrongLogin }
         guard user.isActive else { return .photoSyncText(.internalServerError, "Internal server error") }
         guard let hash = user.passwordHash else { return .photoSyncText(.badRequest, "Password not set for this user") }

@@ -86,7 +86,7 @@ struct SyncEndpoint {
         guard !device.isEmpty else { throw PhotoSyncRefusal("Device ID is required") }
         guard try catalog.device(device)?.userId == user.id else { throw PhotoSyncRefusal("Invalid device") }
         guard claimsAll || !ids.isEmpty else { throw PhotoSyncRefusal("No photos specified to claim") }
-        // PostgreSQL has 16 bits for the parameters of a statement, one of which is the device.
+        // PostgreSQL uses 16 bits for the number of a statement's parameters, one of which is the device.
         guard claimsAll || ids.count <= 65_534 else { return .photoSyncDatabaseError }
         let claimed =
             isStub ? 0 : try claimsAll ? catalog.claimAll(of: user.id, for: device) : catalog.claim(ids, for: device)

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// One request until its response, and its faults.
+/// One request, up to its response, and the faults that apply to it.
 final class Exchange {
     let request: Request
     let channel: any Channel
@@ -26,7 +26,7 @@ final class Exchange {
     var path: String { request.uri.path }
     lazy var query = QueryParameters(request.uri.query ?? "")
 
-    /// The client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1).
+    /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1).
     var expectsContinue: Bool { request.headers[.expect]?.lowercased() == "100-continue" }
 
     func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
@@ -45,12 +45,13 @@ final class Exchange {
     /// Responses to uploads are HTML on request, and even if `Accept` merely includes it (gighive contract 2.3).
     var wantsHTML: Bool { (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html" }
 
-    /// As the client addresses the server.
+    /// The server's origin, as addressed by the client.
     var origin: String { "http://" + (request.head.authority ?? "localhost") }
 
     // MARK: Body
 
-    /// Sends `100 Continue` if expected, and reads the body with the faults. Throws ``ConnectionEnded`` if the client disconnects.
+    /// Sends `100 Continue` if expected, reads the body, and applies the faults. Throws ``ConnectionEnded`` if the
+    /// client disconnects.
     func readBody(_ consume: (ByteBuffer) throws -> Void = { _ in }) async throws {
         try await receiveBody(consume)
         try await bodyIsComplete()
@@ -131,7 +132,7 @@ final class Exchange {
         guard channel.isActive else { throw ConnectionEnded() }
     }
 
-    /// Sends RST: `close` does so with a linger time of zero.
+    /// Sends RST, as `close` does with a linger time of zero.
     private func reset() async throws {
         if let options = channel as? any SocketOptionProvider {
             try await options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
@@ -170,7 +171,7 @@ struct Delivery {
         if exchange.request.method != .head { try await write(rendered, to: &body) }
         try await body.finish(nil)
         if leavesBodyUnread {
-            // Half-close: the client reads the whole response, the server discards the rest of the body.
+            // Half-close: the client reads the whole response, and the server discards the rest of the body.
             try? await exchange.channel.close(mode: .output).get()
         } else if closes {
             throw ConnectionEnded()
@@ -205,7 +206,8 @@ struct Delivery {
 
     private var leavesBodyUnread: Bool { response.isEarly && exchange.hasBody }
 
-    /// Apache closes the connection after these (recorded as `Connection: close`), and after an unread body.
+    /// Whether Apache closes the connection: after these statuses (recorded as `Connection: close`), and after an
+    /// unread body.
     private var closes: Bool {
         leavesBodyUnread
             || (response.origin == .application && [400, 413, 500].contains(response.status.code))
@@ -240,7 +242,7 @@ struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
     consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await base.finish(trailingHeaders) }
 }
 
-/// The parameters of a URL's query, decoded as PHP does; the last of a name wins.
+/// The parameters of a URL's query, decoded as PHP does; if a name is repeated, its last value counts.
 struct QueryParameters: Sendable {
     private(set) var all: [String: String] = [:]
 
@@ -261,7 +263,7 @@ struct QueryParameters: Sendable {
 
 /// One range of a `Range` header (RFC 9110 section 14.1.2).
 struct ByteRange: Equatable {
-    /// Nil if the file has no byte of it.
+    /// Nil if the range is outside the file.
     var bytes: Range<Int>?
 
     /// Nil for other units, several ranges and invalid syntax.

@@ -121,7 +121,7 @@ struct Site: Sendable {
             return tooLarge
         } catch let error where error is SystemError || error is DatabaseError {
             if case .guest = route { return .guestServerError }
-            // The application's handler of last resort, with its lowercase e (gighive contract 2.5).
+            // The application's handler of last resort, which writes "error" in lowercase (gighive contract 2.5).
             return .failure(.internalServerError, "Server error", String(describing: error))
         }
     }

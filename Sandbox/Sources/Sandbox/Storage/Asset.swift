@@ -63,7 +63,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
     private static let videoExtensions =
         "mp4 mov mkv webm m4v avi mpg mpeg ts m2t m2ts ogv mxf flv rm rmvb rv wmv vob m2v bup ifo".split(separator: " ")
 
-    /// `fileExtension` is in lower case.
+    /// `fileExtension` is in lowercase.
     init?(fileExtension: String) {
         let isAudio = Self.audioExtensions.contains { $0 == fileExtension }
         guard isAudio || Self.videoExtensions.contains(where: { $0 == fileExtension }) else { return nil }

@@ -15,17 +15,17 @@ struct Submission {
 }
 
 enum IngestOutcome: Sendable {
-    /// The token only if the bytes were new.
+    /// The record has a token only if the bytes were new.
     case stored(IngestRecord)
-    /// Refused: the bytes are known (409).
+    /// Refused: the bytes are already on the server (409).
     case duplicate(existingID: Int, checksum: String)
-    /// The file and its token are stored, then the database refused a longer text (traps T7 and T26).
+    /// The file and its token were stored before the database refused a text that is too long (traps T7 and T26).
     case storedThenFailed(message: String)
     /// The database refused a text before anything was stored (500).
     case refused(message: String)
     case collision(DuplicateEntry)
 
-    /// Whether the bytes of a tus upload were moved: a collision on the event happens before that.
+    /// Whether the bytes of a tus upload were moved. A collision on the event happens before that.
     var usesUpBytes: Bool {
         switch self {
         case .refused: false
@@ -118,7 +118,7 @@ extension Catalog {
         }
         let token = newSecret()
         let asset = try insertAsset(submission, token: token, db)
-        // The number in an event is not unique in D3: it is read again.
+        // The number in an event is not unique in D3, so it is read again.
         let current = dialect >= .d3 ? try nextPosition(in: event, db) : position
         return try link(asset, to: event, at: current, submission, token: token, db)
     }

@@ -154,7 +154,7 @@ struct Catalog: Sendable {
     }
 
     /// Stores a complete tus upload of D4 (gighive-d4 contract 4.6, 6), and returns the ID of its asset, which may be
-    /// an existing one. The file is moved first: after a refused event it is served, but not listed. The row has its
+    /// an existing one. The file is moved first: if its event is refused, it is served but not listed. The row has its
     /// duration immediately; on the real server, a job adds it later.
     func store(_ file: IncomingFile, _ checksum: String, _ upload: BlockUpload) throws -> Int {
         let fileName = Asset.fileName(checksum, upload.fileExtension)

@@ -19,7 +19,7 @@ struct DataFolder: Sendable {
     /// `path` is relative to the folder of the photos.
     func photoPath(_ path: String) -> String { "\(self.path)/photos/\(path)" }
 
-    /// The same, with the directory created.
+    /// Like `photoPath`, but creates the directory.
     func makePhotoPath(_ path: String) throws -> String {
         let url = URL(fileURLWithPath: photoPath(path))
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -135,7 +135,7 @@ final class IncomingFile {
         size += bytes.count
     }
 
-    /// Call it once. Nil if nothing was hashed.
+    /// Must be called only once. Nil if nothing was hashed.
     func finishDigest() -> [UInt8]? { digest.take()?.finish() }
 
     func keep(at destination: String) throws {
@@ -145,7 +145,8 @@ final class IncomingFile {
     }
 }
 
-/// The bytes of a stored file in a response. The file stays open, so that a replacement does not mix with it.
+/// The bytes of a stored file in a response. The file stays open, so that a response never mixes it with its
+/// replacement.
 struct StoredRange: Sendable {
     private static let pieceSize = 256 * 1024
 

@@ -15,7 +15,7 @@ struct UploadFields: Sendable {
     enum Refusal: Sandbox.Refusal, Equatable {
         /// 400: the application's own check.
         case badRequest(String)
-        /// 500 of the database.
+        /// 500: an error of the database.
         case database(String)
 
         var response: Response {
@@ -48,7 +48,8 @@ struct UploadFields: Sendable {
         try checkDatabaseTypes(dialect)
     }
 
-    /// Texts that the database refuses before it stores anything. A label that is too long is refused later (trap T7).
+    /// Checks for texts that the database refuses before it stores anything. A label that is too long is refused later
+    /// (trap T7).
     private func checkDatabaseTypes(_ dialect: Dialect) throws(Refusal) {
         guard Self.isCalendarDate(eventDate) else {
             throw .database(
@@ -105,7 +106,7 @@ enum OrganizationName {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").precomposedStringWithCanonicalMapping
     }
 
-    /// Organizations and labels in D2: lower case, no apostrophes, plain dashes, no accents.
+    /// Organizations and labels in D2: lowercase, no apostrophes, plain dashes, no accents.
     static func comparisonForm(_ text: String) -> String {
         var form = normalized(text).lowercased()
         form.removeAll { "'\u{2019}\u{2018}\u{60}\u{2032}".contains($0) }

@@ -21,7 +21,8 @@ struct BlockStore: Sendable {
         try folder.makeUpload(upload.id)
     }
 
-    /// Throws ``BlockTusError/tooManyPending`` for a guest, or for all users with a password (nil).
+    /// Throws ``BlockTusError/tooManyPending`` if the guest, or all users with a password together (nil), have too many
+    /// pending uploads.
     func requirePlace(forGuest token: String?) throws { try queue.read { db in try requirePlace(forGuest: token, db) } }
 
     private func requirePlace(forGuest token: String?, _ db: Database) throws {
@@ -130,13 +131,13 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         ][mimeType] ?? "bin"
     }
 
-    /// Gighive-d4 contract 4.1.
+    /// Whether the values fit their database columns (gighive-d4 contract 4.1).
     var fitsColumns: Bool {
         eventDate.map(UploadFields.isCalendarDate) ?? true && label.unicodeScalars.count <= 255
             && orgName?.unicodeScalars.count ?? 0 <= 255 && eventType.unicodeScalars.count <= 64
     }
 
-    /// The event of the file; nil unless organization and date are set.
+    /// The event of the file; nil unless an organization and a date are set.
     func eventFields() throws(UploadFields.Refusal) -> UploadFields? {
         guard let eventDate, let orgName else { return nil }
         let form = ["event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label]

@@ -34,7 +34,7 @@ struct BlockTusEndpoint: TusService {
 
     private var maxSize: Int { settings.tusMaxSize ?? UploadEndpoint.applicationLimit }
 
-    /// The token of a guest, checked; nil for a user with a password.
+    /// The validated token of a guest; nil for a user with a password.
     private func guestToken(_ exchange: Exchange) throws -> String? {
         do {
             _ = try guests.link(of: exchange)
@@ -81,7 +81,7 @@ struct BlockTusEndpoint: TusService {
     private func refusal(of method: HTTPRequest.Method) -> Response {
         switch method {
         case .post:
-            // The script sets no type here.
+            // The script sets no content type here.
             .blockTus(
                 .badRequest,
                 [Response.phpContentType],

@@ -17,7 +17,7 @@ enum TusCall: Sendable {
     case terminate(id: String)
     case other
 
-    /// `path` follows `/files/`.
+    /// `path` is the part after `/files/`.
     init(method: HTTPRequest.Method, path: String) {
         switch (method, path.isEmpty) {
         case (.options, _): self = .options
@@ -148,7 +148,7 @@ struct TusEndpoint: TusService {
         return upload
     }
 
-    /// Other content types are ignored: some clients always send one.
+    /// Bodies of other content types are ignored, since some clients always send a content type.
     private func holdsChunk(_ exchange: Exchange) -> Bool {
         settings.offers("creation-with-upload") && exchange.header("Content-Type") == Self.chunkType
     }

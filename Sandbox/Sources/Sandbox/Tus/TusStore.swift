@@ -18,7 +18,7 @@ final class TusStore: Sendable {
         try folder.makeUpload(upload.id)
     }
 
-    /// Also finished and finalized uploads.
+    /// Also finds finished and finalized uploads.
     func find(_ id: String) throws -> TusUpload? {
         var upload = try queue.read { try TusUpload.fetchOne($0, key: id) }
         upload?.offset = StoredRange(path: folder.uploadPath(id))?.count
@@ -81,7 +81,7 @@ struct TusUpload: Sendable, SnakeCaseRecord {
 
     var id: String
     var length: Int?
-    /// As ``TusMetadata`` reads it.
+    /// In the form that ``TusMetadata`` reads.
     var metadata: String
     var isPartial: Bool
     /// IDs of the parts of a final upload.
@@ -110,7 +110,7 @@ final class BusyUploads: Sendable {
 struct TusMetadata: Sendable {
     private var pairs: [(key: String, value: [UInt8])] = []
 
-    /// Skips invalid elements as tusd does; the last of equal keys counts.
+    /// Skips invalid elements as tusd does; the last of several equal keys counts.
     init(_ header: String) {
         for element in header.split(separator: ",") {
             let pieces = element.split(separator: " ").map(String.init)

@@ -11,7 +11,7 @@ struct BodyDeadline: Sendable {
     let seconds: Double
 }
 
-/// Sends a response instead of the site, and disconnects, if the body of a request stalls or ends too early.
+/// Sends a response in place of the site's, and disconnects, if the body of a request stalls or ends too early.
 final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -44,7 +44,7 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // After a response other than `100 Continue`, the body is not required.
+        // After a response other than `100 Continue`, the body is no longer required.
         if case .head(let head) = unwrapOutboundIn(data), head.status.kind != .informational { _ = endWatch() }
         context.write(data, promise: promise)
     }
@@ -55,7 +55,8 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         context.fireUserInboundEventTriggered(event)
-        // A client that closes its side has disconnected. Otherwise a stall would continue, and keep its lock.
+        // A client that closes its side is treated as disconnected: otherwise, a stall would continue and keep its
+        // lock.
         guard case .inputClosed? = event as? ChannelEvent else { return }
         if endWatch(), let interruption { interruption.send(instead: context) } else { context.close(promise: nil) }
     }

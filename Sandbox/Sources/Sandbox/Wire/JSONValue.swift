@@ -1,5 +1,5 @@
-/// A JSON value. Objects keep order and duplicates of members. Numbers keep their spelling: `2.0` is not an integer for the real
-/// servers.
+/// A JSON value. Objects keep the order of members, and duplicates. Numbers keep their spelling: `2.0` is not an
+/// integer for the real servers.
 enum JSONValue: Sendable, Equatable {
     struct Member: Sendable, Equatable {
         var key: String
@@ -44,14 +44,14 @@ enum JSONValue: Sendable, Equatable {
 
     // MARK: Text
 
-    /// Without whitespace and optional escapes.
+    /// The JSON text, without whitespace and optional escapes.
     var text: String {
         var text = ""
         append(to: &text)
         return text
     }
 
-    /// Appended, because a page of photos has thousands of values.
+    /// Appends to one string, because a page of photos has thousands of values.
     private func append(to text: inout String) {
         switch self {
         case .null: text += "null"

@@ -36,7 +36,7 @@ struct Response: Sendable {
     var origin: Origin
     var body: Body
     var headers: HeaderList
-    /// Sent before the body of the request was read.
+    /// Whether it is sent before the body of the request was read.
     var isEarly = false
 
     init(_ status: HTTPResponse.Status, _ origin: Origin, _ body: Body, _ headers: HeaderList = []) {
@@ -46,7 +46,7 @@ struct Response: Sendable {
         self.headers = headers
     }
 
-    /// JSON of the application.
+    /// A JSON response of the application.
     static func json(_ status: HTTPResponse.Status, _ value: JSONValue) -> Response {
         Response(status, .application, .json(value))
     }
@@ -56,10 +56,10 @@ struct Response: Sendable {
         .json(status, ["error": .string(error), "message": .string(message)])
     }
 
-    /// 400 of the upload application.
+    /// A 400 of the upload application.
     static func badRequest(_ message: String) -> Response { .failure(.badRequest, "Bad Request", message) }
 
-    /// 500 of the upload application.
+    /// A 500 of the upload application.
     static func serverError(_ message: String) -> Response { .failure(.internalServerError, "Server Error", message) }
 
     /// Apache's own error page.
@@ -127,7 +127,7 @@ protocol Refusal: Error {
 }
 
 extension HTTPResponse.Status {
-    /// 413 with Apache's reason phrase.
+    /// The status 413 with Apache's reason phrase.
     static let requestEntityTooLarge = HTTPResponse.Status(code: 413, reasonPhrase: "Request Entity Too Large")
 }
 

@@ -35,10 +35,10 @@ func padded(_ number: some BinaryInteger, _ count: Int) -> String {
     return String(repeating: "0", count: max(0, count - digits.count)) + digits
 }
 
-/// In lower case, like the real servers.
+/// In lowercase, as on the real servers.
 func newUUID() -> String { UUID().uuidString.lowercased() }
 
-/// In lower case; empty without a dot.
+/// In lowercase; empty without a dot.
 func fileExtension(_ name: String) -> String {
     name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A time, in nanoseconds.
+/// A time with nanosecond precision.
 struct Timestamp: Sendable, Equatable, Comparable {
     /// Since 1970-01-01T00:00:00Z; negative before it.
     private(set) var seconds: Int
@@ -37,8 +37,8 @@ struct Timestamp: Sendable, Equatable, Comparable {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 
-    /// Parses a date-time with a zone (RFC 3339 section 5.6), up to nine digits of the fraction. If `isWallClock`, as Go with PostgreSQL
-    /// does (photosync contract 0): only capital letters are valid, and the zone is ignored.
+    /// Parses a date-time with a zone (RFC 3339 section 5.6), up to nine digits of the fraction. If `isWallClock`, this
+    /// follows Go with PostgreSQL (photosync contract 0): only capital letters are valid, and the zone is ignored.
     init?(_ text: String, isWallClock: Bool = false) {
         let pattern =
             /([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))/
@@ -51,7 +51,7 @@ struct Timestamp: Sendable, Equatable, Comparable {
         (fields.tm_hour, fields.tm_min, fields.tm_sec) = (numbers[3], numbers[4], numbers[5])
         let wanted = (fields.tm_mon, fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec)
         seconds = timegm(&fields)
-        // February 31 becomes a day of March.
+        // `timegm` turns February 31 into a day in March.
         guard (fields.tm_mon, fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec) == wanted else {
             return nil
         }

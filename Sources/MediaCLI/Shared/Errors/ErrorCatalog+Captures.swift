@@ -18,7 +18,7 @@ enum CaptureOperation: Sendable, Equatable {
 
     fileprivate var isUpload: Bool { if case .upload = self { true } else { false } }
 
-    /// The command that repeats it; nil if that is the same command.
+    /// The command that repeats the operation; nil if it is the command that failed.
     fileprivate var retry: String? {
         switch self {
         case .submission: "mediactl hash-only retry --all"
@@ -42,7 +42,7 @@ extension ErrorCatalog {
         return userFacingError
     }
 
-    /// nil if the message of the table has everything.
+    /// nil if the message of the table is sufficient.
     private static func text(for error: CaptureError, in operation: CaptureOperation) -> Text? {
         let capture = error.value.map { " \(quoted($0))" } ?? ""
         return switch error.code {

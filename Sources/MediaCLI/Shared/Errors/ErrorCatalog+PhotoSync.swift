@@ -19,7 +19,7 @@ extension ErrorCatalog {
         return UserFacingError(error, text(for: error) ?? Text(error))
     }
 
-    /// nil if the message of the table has everything.
+    /// nil if the message of the table is sufficient.
     private static func text(for error: PhotoSyncError) -> Text? {
         let (file, status) = (error.file, error.status)
         let photo = error.photoID.map { "photo \(clean($0))" } ?? "photo"

@@ -48,7 +48,7 @@ extension ErrorCatalog {
         return UserFacingError(error, text(for: error) ?? Text(error))
     }
 
-    /// nil if the message of the table has everything.
+    /// nil if the message of the table is sufficient.
     private static func text(for error: GigHiveError) -> Text? {
         // For an unavailable service or a size limit of a single request, another transport may work.
         let hasAlternative = error.field == "transport"
@@ -251,7 +251,7 @@ extension ErrorCatalog {
         let column = String(match.1)
         let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
         // Participants are stored as rows with a name (current releases), labels as titles of songs (D1 and D2, which
-        // spells them in Latin letters: 78 Chinese characters can exceed 255).
+        // spell them in Latin letters: 78 Chinese characters can exceed 255).
         let aliases = ["name": "participants", "title": "label"]
         let field = aliases[column] ?? fields.first { $0 == column }
         return field.map { "--" + $0.replacing("_", with: "-") }
@@ -265,7 +265,7 @@ extension ErrorCatalog {
         }
     }
 
-    /// Without a delete token only an administrator can delete the copy, and only by its digest.
+    /// Without a delete token, only an administrator can delete the copy, and only by its digest.
     private static func badCopyHint(for error: GigHiveError) -> String? {
         guard let id = error.fileID else { return nil }
         guard error.neededLogin == .admin, let digest = error.value else {

@@ -65,7 +65,7 @@ protocol CatalogedError: ReportableError {
 }
 
 extension CatalogedError {
-    /// The message of the table. A system whose errors have more information than their code has its own.
+    /// The message of the table. A system whose errors carry more information than the code replaces it.
     var userFacingError: UserFacingError { UserFacingError(self, ErrorCatalog.Text(self)) }
 
     var explanation: String { detail }

@@ -132,7 +132,7 @@ struct ParseFailure {
         let used = command.connection.flags.names
         let given = line.options.filter { MistypedLine.connectionOptions.contains($0) && !used.contains($0) }
         guard !given.isEmpty else { return nil }
-        // Only now: creating the help takes a tenth of the startup time.
+        // Generated only at this point, because it takes a tenth of the startup time.
         let known = MistypedLine.ownOptions(of: type(of: command), includeHidden: true)
         guard let option = given.first(where: { !known.contains($0) }) else { return nil }
         let name = line.path.names.joined(separator: " ")
@@ -152,7 +152,7 @@ struct ParseFailure {
         )
     }
 
-    /// A file whose name begins with a dash, such as one of `*.mp4`.
+    /// The hint for a file whose name begins with a dash, such as one matched by `*.mp4`.
     private func fileHint(_ option: String) -> String? {
         guard option.contains(".") || access(option, F_OK) == 0 else { return nil }
         return "for a file write ./\(TerminalText.escaped(option))"
@@ -286,7 +286,7 @@ struct MistypedLine {
         return nil
     }
 
-    /// The command that a word resembles or is another name of, or the command with this subcommand: `list` means
+    /// The command that a word resembles or is a synonym for, or the command with this subcommand: `list` means
     /// `uploads list`. If the next word is or resembles a subcommand of the result, it is included.
     private static func suggestion(for words: [String], below command: any ParsableCommand.Type) -> String? {
         let commands = command.configuration.subcommands
@@ -316,7 +316,7 @@ struct MistypedLine {
         "update": ["pull"],
     ]
 
-    /// The command that a word of another program means, among commands without subcommands.
+    /// The command that a word from another program means, among commands without subcommands.
     static func synonym(of word: String, among commands: [String]) -> String? {
         synonyms[word]?.first(where: commands.contains)
     }
@@ -326,8 +326,8 @@ struct MistypedLine {
     /// The long options of the line, without their values.
     var options: [String] { words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) } }
 
-    /// Words with one dash and several characters that are not all flags of the command or their numbers, such as file
-    /// names.
+    /// Words with one dash and several characters, not all of which are flags of the command or digits, such as
+    /// `-beach.mp4`.
     var unknownClusters: [String] {
         let command = path.last
         let flags = MistypedLine.shortOptions(of: command).union("h")

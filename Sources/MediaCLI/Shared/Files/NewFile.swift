@@ -12,7 +12,7 @@ struct NewFile: Sendable {
         case upload
         case junit
 
-        /// The beginning of a report of this kind contains it.
+        /// Text that occurs at the beginning of every report of this kind.
         fileprivate var mark: String {
             switch self {
             case .upload: "\"\(UploadReport.schema)\""
@@ -114,7 +114,7 @@ struct NewFile: Sendable {
     }
 
     private func writeStream(_ text: String, _ standard: Int32?) throws(UserFacingError) {
-        // Opened again, a file would be overwritten from its beginning.
+        // If the file were opened again, it would be overwritten from its beginning.
         let descriptor = standard.map { dup($0) } ?? open(path.cString, O_WRONLY | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw Self.failure(path, SystemError.words(errno)) }
         defer { close(descriptor) }
@@ -130,8 +130,8 @@ struct NewFile: Sendable {
 
 extension PartialFile {
     /// Replaces the file of this name with a text that only its owner can read, or keeps it if `text` returns nil. No
-    /// temporary file is left behind, even after an error. Other processes wait until then, so no change is lost;
-    /// `text` therefore reads the file again.
+    /// temporary file is left behind, even after an error. Other processes wait until the file is replaced or kept;
+    /// `text` must read the file again, so that no change is lost.
     ///
     /// - Returns: Whether the file was replaced.
     /// - Throws: `FileWriteError`, `.busy` after 2 seconds; the errors of `text`.
@@ -171,7 +171,7 @@ extension PartialFile {
 
 /// A new file with delete tokens: mode 0600, complete and flushed to disk, or not created.
 enum ExportFile {
-    /// The same as below, for lines.
+    /// Same as the method below, but for lines.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
         var rest: [UInt8]? = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         try await write(to: path, until: interruption) {

@@ -32,7 +32,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     }
 }
 
-/// One type for all commands: the parser passes on options before the command by their type.
+/// One type for all commands: the parser uses the type to pass on options that precede the command.
 struct UserOptions: ParsableArguments, ConnectionFlags {
     @Option("Log in as this user: uploader or admin on most servers.", value: "name")
     var user: String?
@@ -66,7 +66,7 @@ struct ServerOptions: ParsableArguments, ConnectionFlags {
     }
 }
 
-/// One type for all commands: the parser passes on options before the command by their type.
+/// One type for all commands: the parser uses the type to pass on options that precede the command.
 struct ProfileOptions: ParsableArguments, ConnectionFlags {
     @Option("Use this profile from the settings file.", value: "name")
     var profile: String?

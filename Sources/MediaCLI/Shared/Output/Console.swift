@@ -24,7 +24,7 @@ final class Console: Sendable {
     private let styles: Mutex<Styles>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
-    /// Whether notes, warnings and errors are not printed: those of a plan are repeated by the run that follows it.
+    /// Whether notes, warnings and errors are suppressed, as for a plan: the run that follows it prints them.
     private let isMuted: Bool
     /// Receives the summary of a part of a command, since a command has only one summary.
     private let onSummary: (@Sendable (JSONObject) -> Void)?
@@ -44,8 +44,8 @@ final class Console: Sendable {
         screen = ScreenArea(context.errors) { terminal.columns(descriptor) }
     }
 
-    /// A console for a part of a command: its records have another schema, and its summary goes to `onSummary`.
-    /// One that is muted prints results only.
+    /// A console for a part of a command: its records have another schema, and its summary goes to `onSummary`. If it
+    /// is muted, it prints only results.
     init(
         part schema: String,
         of whole: Console,

@@ -23,7 +23,7 @@ struct Table: Sendable {
         var isWrapped = false
     }
 
-    /// All of them, before the first row.
+    /// All columns must be added before the first row.
     var columns: [Column]
 
     /// The cells of all rows in order, without separators: a long table as separate strings would take longer than

@@ -29,7 +29,7 @@ struct StoreSession: Sendable {
         }
         do {
             for warning in try await RescueAdoption.run(store: store, directory: directory) {
-                // Of these, only a stored token needs no attention.
+                // Of these warnings, only that of a rescued token requires no action.
                 if case .rescued = warning {
                     console.note(TextRenderer.warning(warning))
                 } else {
@@ -52,7 +52,7 @@ struct StoreSession: Sendable {
         return StoreSession(directory: directory, store: store)
     }
 
-    /// Whether the data directory has a token store. Changes nothing, such as in a mistyped directory.
+    /// Whether the data directory has a token store. Creates nothing, for example in a mistyped directory.
     ///
     /// - Throws: `StoreError` if the path is not a directory of this user.
     static func exists(_ settings: SettingsSession) throws(StoreError) -> Bool {

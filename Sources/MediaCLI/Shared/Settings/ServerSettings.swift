@@ -122,7 +122,7 @@ extension [String: SettingsFile.Section] {
     }
 }
 
-/// Determines the profile in use: the specified one, otherwise that of the server in use. If no server is specified,
+/// Determines the profile in use: the specified one, otherwise that of the server in use; if no server is specified,
 /// `default_profile`, otherwise the only profile.
 struct ProfileChoice {
     var flags: SettingsFlags

@@ -51,7 +51,7 @@ struct Settings: Sendable {
     /// Relying party ID of the capture server; nil for that of its profile.
     var captureRPID: Setting<String>?
     var albumsEnabled = Setting<Bool>(default: true)
-    /// From the source with the highest precedence that has it or a library address, which implies Immich.
+    /// From the source with the highest precedence that has this setting or a library address, which implies Immich.
     var albumsLibrary = Setting<AlbumLibraryChoice>(default: .folder)
     /// The directory of the folder library; nil for the pictures directory.
     var albumsFolderRoot: Setting<String>?

@@ -61,7 +61,7 @@ struct SettingsFile: Sendable {
     /// - Throws: `SettingsError` for the first invalid entry.
     init(text: String, path: String, home: String?) throws(SettingsError) {
         global = Section(file: path, origin: .settingsFile(path), keyPrefix: "")
-        // The parser's tables take longer than the rest of the settings.
+        // An empty text is not parsed: creating the parser's tables takes longer than reading the other settings.
         guard !text.isEmpty, let root = try Self.compose(text, path), !Self.isNull(root) else { return }
         let reader = SectionReader(file: path, home: home)
         var profiles: [String: Section] = [:]

@@ -80,7 +80,7 @@ struct FFmpeg: Sendable {
         TapesError(.programMissing, detail: "\(name) is not in PATH", value: name)
     }
 
-    /// The last line of ffmpeg's errors, except its closing remark.
+    /// The last line of ffmpeg's error output, not counting its closing remark.
     private static func refused(_ failure: String, _ errors: [UInt8]) -> TapesError {
         let lines = String(decoding: errors, as: UTF8.self).split(whereSeparator: \.isNewline)
         // ffmpeg's messages are not localized.

@@ -51,7 +51,7 @@ public struct UndecodableClips: Error, Sendable, Equatable {
         public var number: Int
         /// The original, as bytes.
         public var path: [UInt8]
-        /// The reason, usually a message of ffmpeg. May contain control characters.
+        /// The reason, usually a message from ffmpeg. May contain control characters.
         public var detail: String
     }
 

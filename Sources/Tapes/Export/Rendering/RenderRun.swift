@@ -243,7 +243,7 @@ struct RenderWorkplace: Sendable {
     private let parts: PrivateDirectory
     private let links: PrivateDirectory
     private let draft: PartialFile
-    /// Allows `RenderLeftovers` to find all files after a kill.
+    /// Allows `RenderLeftovers` to find all files if the process is killed.
     private let mark: RenderMark?
 
     /// Creates all files that `remove` removes, after marking them in `data`. Blocks.

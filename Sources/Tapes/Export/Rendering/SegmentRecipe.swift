@@ -6,7 +6,7 @@ struct SegmentRecipe {
     var clips: [RenderClip]
     var format: RenderFormat
 
-    /// Reading starts this much before the required part: a frame may last longer than one frame interval, and a seek
+    /// Reading starts this long before the required part: a frame may last longer than one frame interval, and a seek
     /// drops frames that started before it.
     private static let leadSeconds = 2
 
