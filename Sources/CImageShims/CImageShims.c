@@ -1,4 +1,4 @@
-// On an error, libpng calls longjmp, which must not cross Swift frames: all calls of libpng are in this file.
+// On an error, libpng calls longjmp, which must not cross Swift frames: all calls to libpng are in this file.
 #include "CImageShims.h"
 
 #ifdef IMAGE_LIBRARIES

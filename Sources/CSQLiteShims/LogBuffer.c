@@ -3,7 +3,7 @@
 
 #include "CSQLiteShims.h"
 
-/// Frames that are written together, below 64 KiB: a page of 4 KiB with its header each.
+/// Frames that are written together, below 64 KiB; each is a page of 4 KiB with its header.
 #define CAPACITY (15 * (24 + 4096))
 /// The lock of the one connection that may append to the log (sqlite.org/walformat.html#wal_locks).
 #define WRITE_LOCK 0
@@ -33,7 +33,7 @@ static struct methods *methods_of(sqlite3_file *file) {
     return (struct methods *)file->pMethods;
 }
 
-/// The bytes are forgotten even if this fails: SQLite then discards the transaction and writes at the same offset again.
+/// The bytes are dropped even if this fails: SQLite then discards the transaction and writes at the same offset again.
 static int flush(struct buffer *buffer) {
     if (buffer->count == 0) return SQLITE_OK;
     int count = buffer->count;

@@ -28,8 +28,8 @@ internal import Tus
         public var path: [UInt8]?
         /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice` avoids the
         /// failure; `directory` if the file may be in a directory other than the current one; `deletion` if the outcome
-        /// of a deletion is unknown; `discard` if an upload cannot be discarded; `event` if the server has the file, and
-        /// its event is unknown, or it has none; `event_link` if the upload requires its event link again.
+        /// of a deletion is unknown; `discard` if an upload cannot be discarded; `event` if the server has the file,
+        /// but in an unknown event or in none; `event_link` if the upload requires its event link again.
         public var field: String?
         /// The offending value as given.
         public var value: String?
@@ -47,9 +47,9 @@ internal import Tus
         public var origin: Origin?
         /// When the login expired, in seconds since 1970.
         public var expiredAt: Int64?
-        /// The details of an upload that was interrupted, and must be sent again.
+        /// The details of an interrupted upload that must be sent again.
         public var details: UploadDetails?
-        /// The address of its server.
+        /// The address of that upload's server.
         public var server: String?
         /// The login that the request requires, if the server shows that another one was used.
         public var neededLogin: NeededLogin?
@@ -193,8 +193,8 @@ extension GigHiveError {
         }
     }
 
-    /// A login that is missing or no longer valid (gighive-d4 contract section 12): `.loginRequired`, `.loginExpired`
-    /// or `.loginUnavailable`. `expiredAt` is in seconds since 1970.
+    /// The error for a login that is missing or no longer valid (gighive-d4 contract section 12): `.loginRequired`,
+    /// `.loginExpired` or `.loginUnavailable`. `expiredAt` is in seconds since 1970.
     package static func login(
         _ code: OutcomeCode,
         at origin: Origin,
@@ -294,10 +294,10 @@ extension GigHiveError {
         }
     }
 
-    /// Whether a port for HTTPS refused plain HTTP.
+    /// Whether an HTTPS port refused plain HTTP.
     var isOfHTTPSPort: Bool { detail == HTTPSPort.detail }
 
-    /// Whether the server refuses all requests for now, so a query that an upload can do without is omitted.
+    /// Whether the server refuses all requests for now, so queries that an upload can do without are skipped.
     var isOutage: Bool { code == .serverUnavailable || code == .rateLimited }
 
     /// Whether a proxy responded because the application behind it does not.

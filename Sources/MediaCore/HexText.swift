@@ -72,7 +72,7 @@ package enum HexText {
         (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
     }
 
-    /// The number that exactly `count` digits express, in either case and without a sign; at most 8.
+    /// The value of exactly `count` digits (at most 8), in either case and without a sign.
     package static func number(_ digits: ArraySlice<UInt8>, count: Int) -> UInt32? {
         guard digits.count == count, digits.allSatisfy(isDigit) else { return nil }
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)

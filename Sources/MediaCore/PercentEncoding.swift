@@ -6,7 +6,7 @@ package enum PercentEncoding {
     /// Encodes every byte but the unreserved characters and `/`.
     package static func encode(path: String) -> String { encode(path: Array(path.utf8)) }
 
-    /// The same for a path of any bytes.
+    /// The same for a path with arbitrary bytes.
     package static func encode(path: [UInt8]) -> String { encode(path, keeping: [UInt8(ascii: "/")]) }
 
     private static func encode(_ bytes: some Sequence<UInt8>, keeping kept: [UInt8]) -> String {
@@ -24,7 +24,7 @@ package enum PercentEncoding {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// `%` and two capital digits.
+    /// `%` and two uppercase hexadecimal digits.
     package static func triplet(_ byte: UInt8) -> [UInt8] {
         [UInt8(ascii: "%")] + HexText.lowerCase([byte]).uppercased().utf8
     }

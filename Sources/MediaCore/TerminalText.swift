@@ -60,8 +60,8 @@ package enum TerminalText {
 }
 
 extension Collection<UInt8> {
-    /// True for nearly every path and cell of a long table; this check makes a list of 10,000 rows several times as fast.
-    /// Without an early exit, many bytes are compared at once.
+    /// True for nearly every path and cell of a long table; this check makes a list of 10,000 rows several times as
+    /// fast. The loop has no early exit, so that many bytes are compared at once.
     fileprivate var isPrintableASCII: Bool {
         var others: UInt8 = 0
         for byte in self { others |= byte &- 0x20 > 0x7E - 0x20 ? 1 : 0 }

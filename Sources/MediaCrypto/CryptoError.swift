@@ -24,16 +24,16 @@ public struct CryptoError: Error, Sendable, Equatable {
         return CryptoError(operation + ": " + String(cString: reason))
     }
 
-    /// Like `fromOpenSSL`, with the provider's message if it has one, for example a response of the TPM.
+    /// Like `fromOpenSSL`, with the provider's message if it has one, for example a response from the TPM.
     ///
-    /// It is in the first error of the queue; OpenSSL derives the later ones from it.
+    /// The message is in the first error of the queue; OpenSSL derives the later ones from it.
     static func fromProvider(_ operation: String) -> CryptoError {
         var words: UnsafePointer<CChar>?
         var flags: Int32 = 0
         guard ERR_peek_error_all(nil, nil, nil, &words, &flags) != 0, flags & ERR_TXT_STRING != 0, let words,
             words.pointee != 0
         else { return fromOpenSSL(operation) }
-        // The text belongs to the list.
+        // The text belongs to the error queue.
         defer { ERR_clear_error() }
         return CryptoError(operation + ": " + String(cString: words))
     }
@@ -41,7 +41,7 @@ public struct CryptoError: Error, Sendable, Equatable {
 
 /// Random bytes for keys.
 package enum CryptoRandom {
-    /// Bytes of OpenSSL's generator, which the system's generator seeds; fit for secrets and nonces.
+    /// Bytes from OpenSSL's generator, which the system's generator seeds; suitable for secrets and nonces.
     package static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         guard RAND_priv_bytes(&bytes, Int32(clamping: count)) == 1 else { throw .fromOpenSSL("no random bytes") }

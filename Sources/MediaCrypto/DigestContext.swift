@@ -100,7 +100,7 @@ extension DigestAlgorithm {
     }
 }
 
-/// An algorithm that was looked up among OpenSSL's providers: `EVP_sha256()` would be looked up for each file.
+/// An algorithm that was looked up among OpenSSL's providers: `EVP_sha256()` would be looked up again for each file.
 ///
 /// `@unchecked Sendable`: the description is constant, and OpenSSL counts its references atomically (EVP_MD_fetch(3)).
 /// This reference is never released, so the description exists until the process exits.

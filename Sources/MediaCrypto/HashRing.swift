@@ -16,8 +16,8 @@ final class HashRing: @unchecked Sendable {
     /// This many full blocks (1 MiB) may wait for `finish` before a thread is started.
     static let blocksWithoutThread = 4
 
-    /// Whether `append` hashes. For a short input this takes little longer than a copy for another thread, and many
-    /// uploads need no buffer each.
+    /// Whether `append` itself hashes. For a short input, this takes little longer than copying it for another thread,
+    /// and parallel uploads need no buffers of their own.
     private let hashesAtOnce: Bool
     private let condition = Condition()
     private var hasher: SHA256Hasher
@@ -158,7 +158,7 @@ final class HashRing: @unchecked Sendable {
         _ = hashInline()
     }
 
-    /// Hashes the filled blocks on the calling thread. No hashing thread runs.
+    /// Hashes the filled blocks on the calling thread. No hashing thread is running.
     private func hashInline() -> Outcome {
         condition.withLock {
             hashFilled()

@@ -12,8 +12,8 @@ package enum PublicKeyPin {
         return "sha256//" + Data(key.bytes).base64EncodedString()
     }
 
-    /// SHA-256 of the whole certificate, as `openssl x509 -fingerprint -sha256` prints it: pairs of capital hex digits
-    /// separated by colons.
+    /// SHA-256 of the whole certificate, as `openssl x509 -fingerprint -sha256` prints it: pairs of uppercase hex
+    /// digits separated by colons.
     package static func fingerprint(ofCertificate pem: String) throws(CryptoError) -> String {
         let whole = try digest(ofCertificate: pem, "the certificate cannot be encoded") { certificate, encoded in
             i2d_X509(certificate, encoded)

@@ -33,7 +33,7 @@ package enum BlockingWork {
     ) async -> Result<Value, Failure> {
         await withCheckedContinuation { continuation in
             let body = { @Sendable in continuation.resume(returning: Result(catching: work)) }
-            // Without a thread from the system, this is slower but correct.
+            // If the system provides no thread, `body` runs here, which is slower but correct.
             if DedicatedThread.start(body) != 0 { body() }
         }
     }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Random bits from the system, drawn 256 bytes at a time, since a system call for each name would take longer than the
-/// rest.
+/// rest of the work.
 ///
 /// For names and boundaries. Unused bits of a block stay in memory, so keys must not be generated from them.
 package struct RandomBlock: RandomNumberGenerator, Sendable {

@@ -250,8 +250,8 @@ public struct HTTPClientConfiguration: Sendable {
     public var loginRequirements = LoginRequirements()
     /// Called after every exchange, for `-v`. Receives no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
-    /// Decides, after a failed attempt that a retry might help, whether there is one; nil for always.
-    /// Must return quickly.
+    /// After a failed attempt for which a retry might help, decides whether to retry; nil to retry always. Must return
+    /// quickly.
     public var mayRetry: (@Sendable (Result<Int, TransportError>) -> Bool)?
     /// Called before the wait for a retry; must return quickly.
     public var onRetry: (@Sendable (RetryNotice) -> Void)?

@@ -47,7 +47,7 @@ public enum ResponseVerdict: Sendable {
     case passing
 }
 
-/// The limits of silence for each stage.
+/// The time limits for the stages of a transfer.
 public struct TransferTimeouts: Sendable {
     /// Name lookup, TCP and TLS.
     public var connect: Duration

@@ -101,7 +101,7 @@ private struct DecodedText {
             views.append(DecodedText(text, escape.first(in:)))
         }
         if text.contains(UInt8(ascii: "+")) {
-            // In forms, a plus sign is a blank.
+            // In forms, a plus sign is a space.
             views.append(
                 DecodedText(text) { $0.first == UInt8(ascii: "+") ? ([0x20], 1) : TextEscape.percent.first(in: $0) }
             )

@@ -25,7 +25,7 @@ package enum ProxyChoice {
             let login = afterScheme[..<at]
             guard let colon = login.firstIndex(of: ":") else { return [] }
             let password = String(login[login.index(after: colon)...])
-            // libcurl decodes it before it sends it.
+            // libcurl decodes the password before it sends it.
             let decoded = PercentEncoding.decode(password)
             let user = PercentEncoding.decode(String(login[..<colon]))
             return [password, decoded, KnownSecrets.base64("\(user):\(decoded)")]

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Delays all requests of a client to a server that has refused one (429, 503): parallel transfers must
-/// not each be refused.
+/// Delays all requests of a client to a server that has refused one (429, 503): otherwise, each of the parallel
+/// transfers would be refused.
 final class RateLimitGate: Sendable {
     private struct Period {
         var beganAt: ContinuousClock.Instant

@@ -14,7 +14,7 @@ public struct RetryPolicy: Sendable, Equatable {
     package var delays: [Duration]
     /// Whether a delay is random, from zero to its value (full jitter), so that clients do not retry simultaneously.
     package var hasJitter = true
-    /// Limit for the sum of all delays; the last one is shortened to the rest.
+    /// Limit for the sum of all delays; the last one is shortened to what remains.
     package var totalDelay: Duration?
     /// Limit for the sum of all values of `Retry-After`; there is no retry beyond it.
     package var totalRetryAfter: Duration?
@@ -170,7 +170,8 @@ package struct Backoff: Sendable {
 
 /// `Retry-After` (RFC 9110 section 10.2.3).
 package enum RetryAfter {
-    /// Reads a field value: seconds, or an HTTP date of which only the distance to `now` (seconds since 1970) counts.
+    /// Reads a field value: seconds, or an HTTP date, which is converted to the time from `now` (seconds since 1970)
+    /// until then.
     ///
     /// - Returns: nil if the value is neither; never negative, at most a year.
     package static func parse(_ value: String, now: Int64) -> Duration? {

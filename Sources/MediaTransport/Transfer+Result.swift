@@ -62,7 +62,7 @@ extension Transfer {
 
     private func detail(of code: CURLcode) -> String {
         let text = String(cString: errorBuffer)
-        // libcurl's text contains an invalid proxy address with its password.
+        // libcurl's text quotes an invalid proxy address, including its password.
         return text.isEmpty ? String(cString: curl_easy_strerror(code)) : KnownSecrets.masked(text)
     }
 
@@ -85,7 +85,7 @@ extension Transfer {
         }
     }
 
-    /// Whether a proxy refused the connection to the server: libcurl's code is that of a lost connection.
+    /// Whether a proxy refused the connection to the server: libcurl's own code is the same as for a lost connection.
     private var isRefusedByProxy: Bool {
         var status = 0
         shim_getinfo_long(handle, CURLINFO_HTTP_CONNECTCODE, &status)
@@ -198,8 +198,8 @@ extension Transfer {
         }
     }
 
-    /// Whether the content is the purpose of the request, which has no time limit while there is progress. The content
-    /// of a refusal and all heads do have one.
+    /// Whether the content is the purpose of the request; such content has no time limit while there is progress. The
+    /// content of a refusal does have one, as do all heads.
     private var isDownload: Bool {
         guard case .receiver = request.destination, request.method == .get, isHeadComplete else { return false }
         return head?.status == 200 || head?.status == 206
@@ -247,7 +247,7 @@ public struct TransferProgress: Sendable, Equatable {
     public var bodyByteCount: Int64
     /// Content bytes received.
     public var bytesReceived: Int64
-    /// The number of the current attempt, from 1; during a wait, of the next one.
+    /// The number of the current attempt, from 1; during a wait, that of the next one.
     public var attempt: Int
     /// Length of the wait, in `.waitingToRetry`.
     public var wait: Duration?

@@ -47,7 +47,7 @@ final class Transfer {
     var phase = TransferProgress.Phase.connecting
     var bytesAcknowledged: Int64 = 0
     var lastActivity = ContinuousClock.now
-    /// When the whole request was sent, or the final head had arrived.
+    /// When the whole request had been sent, or the final head had arrived.
     var requestEnd: ContinuousClock.Instant?
     /// The first check comes later: most small bodies are sent, and their responses received, before it.
     var lastLook = ContinuousClock.now
@@ -111,8 +111,8 @@ final class Transfer {
 }
 
 extension Transfer {
-    /// Bodies of up to this length fit into the buffers of the connection: they are sent before a
-    /// refusal could save that.
+    /// Bodies of up to this length fit into the buffers of the connection: they are sent before a refusal could prevent
+    /// that.
     private static let smallBodyBytes: Int64 = 65_536
     /// The same for servers that accepted the last body, so a refusal is unlikely.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
@@ -137,7 +137,7 @@ extension Transfer {
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_NOSIGNAL, 1)
         if request.url.origin.scheme == "http", ProxyChoice.variable(for: request.url.origin) == nil {
-            // An empty text overrides the environment.
+            // An empty string overrides the environment.
             try set(CURLOPT_PROXY, "")
         }
         // A proxy's response to CONNECT is not the server's.
@@ -288,7 +288,7 @@ extension Transfer {
     }
 
     /// Length of the last part of a body, for which the send queue is limited: more than libcurl reads at once before
-    /// it.
+    /// that part.
     private static let limitedEndBytes: Int64 = 1 << 19
     /// Maximum number of bytes that libcurl gets at once in that part, and that the kernel may hold unsent.
     private static let endStepBytes = 65_536
@@ -360,7 +360,7 @@ extension Transfer {
             // 1xx is interim: the real head follows.
             isHeadComplete = (head?.status ?? 0) >= 200
             if head?.status == 417, expectsContinue {
-                // libcurl alone would repeat the field forever.
+                // Without this, libcurl would send the field again forever.
                 callbackError = TransportError(.invalidResponse, detail: "417 Expectation Failed")
                 return false
             }
@@ -443,6 +443,6 @@ let headerCallback: shim_data_callback = { buffer, size, count, context in
 
 let writeCallback: shim_data_callback = { buffer, size, count, context in
     let accepted = transfer(context)?.receiveBody(UnsafeRawBufferPointer(start: buffer, count: size * count)) ?? false
-    // Any number but the length aborts; 0 would not for an empty write.
+    // Any number but the length aborts the transfer; for an empty write, 0 would not.
     return accepted ? size * count : size * count &+ 1
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 public final class TransferControl: Sendable {
     enum StopRequest: Sendable, Equatable {
         case none
-        /// Stop unless the whole body is sent; then allow at most `finishWithin` for the response.
+        /// Stop unless the whole body has been sent; then allow at most `finishWithin` for the response.
         case stop(finishWithin: Duration?)
         /// Stop at any stage.
         case abandon
@@ -28,7 +28,7 @@ public final class TransferControl: Sendable {
     /// The control that this one is linked to.
     private let source: TransferControl?
 
-    /// A control without a stop.
+    /// Creates a control with no stop requested.
     public init() {
         source = nil
     }

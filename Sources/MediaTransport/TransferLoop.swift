@@ -35,7 +35,8 @@ final class TransferLoop: Sendable {
             throw TransportError(.unusable, detail: "libcurl cannot be initialized")
         }
         multi = MultiHandle(raw: handle, sockets: OpenSockets())
-        // libcurl keeps four connections per running transfer by default: too few between two files of a batch.
+        // libcurl keeps four connections per running transfer by default, which is too few between two files of a
+        // batch.
         _ = shim_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, Self.keptConnections)
         self.configuration = configuration
     }
@@ -96,7 +97,8 @@ final class TransferLoop: Sendable {
 
     /// Wakes the thread. Safe from any thread while the loop exists: the multi handle is freed with it.
     ///
-    /// A system without free buffers may refuse that for a moment. A thread that is not woken would sleep for a minute.
+    /// A system without free buffers may briefly refuse to wake it. A thread that is not woken would sleep for a
+    /// minute.
     func wake() {
         for _ in 0..<Self.wakeAttempts {
             guard curl_multi_wakeup(multi.raw) != CURLM_OK else { return }
@@ -111,7 +113,7 @@ final class TransferLoop: Sendable {
         while let timeout = step(&transfers) { curl_multi_poll(multi.raw, nil, 0, timeout, nil) }
     }
 
-    /// Does what is due. Returns how long to wait for more, in milliseconds; nil after the shutdown.
+    /// Does all pending work. Returns how long to wait for more, in milliseconds; nil after the shutdown.
     ///
     /// Not inlined, so that nothing of a finished request, such as its file, stays open while the thread waits.
     @inline(never) private func step(_ transfers: inout [OpaquePointer: Transfer]) -> CInt? {

@@ -5,7 +5,7 @@ package import Outcomes
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The cause, as detailed as callers need it.
     public enum Kind: Sendable, Equatable {
-        /// The host name has no address.
+        /// The host name cannot be resolved.
         case unknownHost
         /// No connection: refused, unreachable, or refused by a proxy.
         case cannotConnect
@@ -38,7 +38,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case repeatRefused
         /// Nothing was sent: the credentials are a password, and the origin requires a login.
         case loginRequired(Origin)
-        /// Nothing was sent: the login expired, in seconds since 1970.
+        /// Nothing was sent: the login expired at this time, in seconds since 1970.
         case loginExpired(Origin, at: Int64)
         /// Nothing was sent: the server refuses requests (429 or 503) for this time.
         case rateLimited(status: Int, rest: Duration)

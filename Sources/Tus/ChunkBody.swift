@@ -133,7 +133,7 @@ final class ChunkEnd: Sendable {
 
     // MARK: The storing task
 
-    /// Waits for the sender. False if the transfer ended before its last byte.
+    /// Waits for the sender. Returns false if the transfer ended before its last byte.
     func reached() async -> Bool {
         await withCheckedContinuation { continuation in
             let response = state.withLock { state -> Bool? in

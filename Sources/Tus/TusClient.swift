@@ -136,7 +136,7 @@ public struct TusClient: Sendable {
     /// counts as progress. If the server already has bytes, the prefix is read again and compared with the content's
     /// proofs before anything is sent.
     ///
-    /// `stop` and `abandon` of `control` end it immediately, like canceling the task; the upload stays resumable. A
+    /// `stop` and `abandon` of `control` end it immediately, as does canceling the task; the upload stays resumable. A
     /// `content.keep` in progress is awaited. `onEvent` is called on any thread and must return quickly.
     public func send(
         _ content: TusContent,

@@ -40,8 +40,8 @@ public struct TusContent: Sendable {
     /// this run begins with smaller chunks, so that runs interrupted before a whole chunk can be sent still make
     /// progress.
     public var lastChunk: TusChunk?
-    /// Called before each chunk that adapts is sent, to be stored for the next run. An error that it throws ends the
-    /// sending as `.journal`.
+    /// Called before each chunk of adaptive size is sent, so that the chunk can be stored for the next run. An error
+    /// that it throws ends the sending as `.journal`.
     public var begin: @Sendable (TusChunk) async throws -> Void
     /// Stores a proof durably. A chunk's last byte is sent only after this has returned for the chunk's end, so that
     /// the server never has a chunk without a stored proof. An error that it throws ends the sending as `.journal`.
@@ -68,15 +68,15 @@ public struct TusContent: Sendable {
 
 /// How content is sent.
 public struct TusSendOptions: Sendable {
-    /// Size of the first chunk in bytes; after an interrupted run, that of `TusContent.lastChunk` limits it. Chunks then
-    /// adapt: halved (not below `minimumChunkBytes`) by a 413, by interruptions and by taking 20 seconds, doubled (not
-    /// above `maximumChunkBytes` or a size refused with 413) while the network is stable.
+    /// Size of the first chunk in bytes; after an interrupted run, that of `TusContent.lastChunk` limits it. Chunk
+    /// sizes then adapt: halved (not below `minimumChunkBytes`) by a 413, by interruptions and by taking 20 seconds,
+    /// doubled (not above `maximumChunkBytes` or a size refused with 413) while the network is stable.
     public var chunkBytes: Int64
     public var minimumChunkBytes: Int64
     /// The largest chunk in bytes; proxies refuse bodies of 100 MB.
     public var maximumChunkBytes: Int64
     /// Consecutive failures without progress after which sending fails; each completed chunk resets the count. An
-    /// interruption after which the next chunk is smaller never ends it.
+    /// interruption after which the next chunk is smaller never ends the sending.
     public var retry: RetryPolicy
     /// The waits for an upload that another request has locked (423).
     public var lock: RetryPolicy
@@ -129,6 +129,6 @@ public enum TusEvent: Sendable {
     case progress(offset: Int64, TransferProgress)
     /// The server has all bytes up to here.
     case acknowledged(offset: Int64)
-    /// A wait before a retry. Attempts count from 1, again after each chunk that arrives.
+    /// A wait before a retry. Attempts count from 1, and restart at 1 after each chunk that arrives.
     case retrying(attempt: Int, after: Duration, because: TusError)
 }

@@ -40,7 +40,7 @@ enum TusLocation {
     private static let punctuation = Set("-._~!$&'()*+,;=:@".utf8)
 }
 
-/// A pair of `Upload-Metadata`: the key in ASCII without blanks and commas, the value sent in base64.
+/// A pair of `Upload-Metadata`: the key in ASCII without spaces and commas, the value sent in base64.
 public struct TusMetadata: Sendable, Equatable {
     public var key: String
     /// The value, sent as UTF-8.

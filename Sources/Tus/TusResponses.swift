@@ -154,7 +154,7 @@ extension TusError {
 extension TusError {
     /// The meaning of a response to a `PATCH` for an upload whose offsets count chunks (gighive-d4 contract 4.1 and
     /// 4.4): nil unless the server can never complete it. A 500 ends an upload immediately, and older releases append
-    /// the bytes as well, so a retry would double them.
+    /// the bytes as well, so a retry would duplicate them.
     var asDead: TusError? {
         guard transport == nil, status == 500 || (status == 409 && uploadOffset == nil) else { return nil }
         var dead = self

@@ -101,7 +101,7 @@ struct TusSender {
         }
     }
 
-    /// Waits before a retry. If `isEased`, the next attempt needs less of the network and is always made. Throws the
+    /// Waits before a retry. If `isEased`, the next attempt demands less of the network and is always made. Throws the
     /// error if a retry cannot help or the policy is exhausted.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
         var wait: Duration?
@@ -180,7 +180,7 @@ struct TusSender {
         }
     }
 
-    /// The same if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response
+    /// The same, if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response
     /// that ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
     private mutating func recover(from error: TusError, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         if let dead = error.asDead { throw dead }
@@ -233,7 +233,7 @@ struct TusSender {
 
     // MARK: Verifying the prefix
 
-    /// Reads the content that the server has again, and throws unless it is the content that was sent.
+    /// Rereads the content that the server has, and throws unless it is the content that was sent.
     private mutating func verifyPrefix() async throws(TusError) {
         guard offset > 0 else { return }
         // A chunk's proof is stored before its last byte is sent: an offset without a proof belongs to other bytes.

@@ -1,8 +1,9 @@
 // Typed, non-variadic access to libcurl for Swift.
 //
 // `curl_easy_setopt`, `curl_easy_getinfo` and `curl_multi_setopt` are variadic, which Swift cannot call. Each shim
-// below fixes the argument's type; the callback shims set a function and its context together, so that one can never
-// be set without the other. Pointers that are passed must outlive the handle unless libcurl is stated to copy.
+// below fixes the argument's type; the callback shims set a function and its context together, so that one can never be
+// set without the other. Pointers that are passed must outlive the handle, except where a comment states that libcurl
+// copies the data.
 #ifndef MEDIACTL_CURL_SHIMS_H
 #define MEDIACTL_CURL_SHIMS_H
 
@@ -50,8 +51,8 @@ int shim_socket_local_port(curl_socket_t socket);
 int64_t shim_socket_unsent(curl_socket_t socket);
 
 // Lets the kernel's send queue take data only while at most this many bytes of it are not sent yet (TCP_NOTSENT_LOWAT,
-// tcp(7)); 0 is the system's default. Bytes that the peer has not acknowledged do not count, so the connection is as
-// fast. False if unsupported.
+// tcp(7)); 0 is the system's default. Bytes that the peer has not acknowledged do not count, so the connection is no
+// slower. False if unsupported.
 bool shim_socket_limit_backlog(curl_socket_t socket, int bytes);
 
 // The host of an address; an internationalized name as Punycode (libcurl 7.88 or later; otherwise unchanged). Free the

@@ -24,13 +24,14 @@ bool sqlite_shim_is_read_only(void *connection);
 /// `connection` is an open `sqlite3 *`.
 void sqlite_shim_keep_log(void *connection, bool keeps);
 
-/// Collects what a connection appends to its write-ahead log, up to 15 frames, and writes it with one call instead of two
-/// per frame. It is written at the latest when SQLite synchronizes or reads the log, or releases the write lock.
+/// Collects what a connection appends to its write-ahead log, up to 15 frames, and writes it with one call instead of
+/// two per frame. The frames are written no later than when SQLite synchronizes or reads the log, or releases the write
+/// lock.
 ///
-/// Only for a connection in WAL mode with `synchronous=FULL`, which synchronizes the log before other connections can see
-/// a transaction. `connection` is an open `sqlite3 *` that has used its log, for example by a write. Returns false, and
-/// changes nothing, without memory or if the file system's methods are too old. Lasts until the connection or its log is
-/// closed.
+/// Only for a connection in WAL mode with `synchronous=FULL`, which synchronizes the log before other connections can
+/// see a transaction. `connection` is an open `sqlite3 *` that has used its log, for example by a write. Returns false,
+/// and changes nothing, if there is not enough memory or the file system's methods are too old. Lasts until the
+/// connection or its log is closed.
 bool sqlite_shim_buffer_log(void *connection);
 
 #endif

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Stops a batch, gracefully or immediately, from any thread; the request is passed to every running transfer.
 ///
-/// Batches with the same control run as one: they share one `EventGate`, test the server once, and a failure that ends
-/// one of them ends all.
+/// Batches with the same control run as one: they share one `EventGate` and test the server once, and a failure that
+/// ends one of them ends them all.
 public final class BatchControl: Sendable {
     private struct State {
         /// Number of items of all batches.
@@ -20,7 +20,7 @@ public final class BatchControl: Sendable {
     let contact = ServerContact()
     let failure = RunFailure()
 
-    /// Creates a control without a request.
+    /// Creates a control with no stop requested.
     public init() {}
 
     /// Starts no further transfers, stops those that are still sending, and waits for the responses to the others.
@@ -46,7 +46,7 @@ public final class BatchControl: Sendable {
 
     /// Numbers the items of a batch; `contact` and `failure` identify an item by its number.
     ///
-    /// - Returns: The number of the first.
+    /// - Returns: The number of the first item.
     func add(_ count: Int) -> Int {
         state.withLock { state in
             defer { state.itemCount += count }
@@ -54,7 +54,7 @@ public final class BatchControl: Sendable {
         }
     }
 
-    /// nil if no further transfer may start.
+    /// Returns nil if no further transfer may start.
     func begin() -> TransferControl? {
         state.withLock { state in
             guard !state.isClosed else { return nil }

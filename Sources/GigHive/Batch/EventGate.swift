@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// Decides which uploads of one event may be stored at the same time.
 ///
-/// Servers lose files that create the same event simultaneously, and D1 and D2 also lose files that take the same
-/// number inside an event (gighive contract section 3, trap T19). So the first upload of an event is stored
-/// alone; after its response, uploads to D3 and later pass freely, and uploads to older servers pass one after
+/// Servers lose files whose uploads create the same event simultaneously, and D1 and D2 also lose files that are
+/// assigned the same number in an event (gighive contract section 3, trap T19). So the first upload of an event is
+/// stored alone; after its response, uploads to D3 and later pass freely, and uploads to older servers pass one after
 /// another per event.
 final class EventGate: Sendable {
     /// How an upload may proceed.
@@ -29,7 +29,7 @@ final class EventGate: Sendable {
         var dialect: UploadResponse.Dialect?
         var events: [InventoryEvent: Event] = [:]
 
-        /// nil if the upload must wait.
+        /// Returns nil if the upload must wait.
         mutating func admission(to event: InventoryEvent) -> Admission? {
             guard !isClosed else { return .refused }
             var entry = events[event] ?? Event()
@@ -58,8 +58,8 @@ final class EventGate: Sendable {
         }
     }
 
-    /// Ends an exclusive upload. `dialect` is the server's release, if the response shows that it is about a
-    /// file of the event.
+    /// Ends an exclusive upload. `dialect` is the server's release, if the response is known to be about a file of the
+    /// event.
     func leave(_ event: InventoryEvent, _ dialect: UploadResponse.Dialect?) {
         let (next, admission) = state.withLock { state -> ([CheckedContinuation<Admission, Never>], Admission) in
             state.dialect = dialect ?? state.dialect
@@ -89,7 +89,7 @@ final class EventGate: Sendable {
     }
 }
 
-/// The pass of one upload through the gate of its event.
+/// One upload's passage through the gate of its event.
 final class EventPass: Sendable {
     private let gate: EventGate
     private let event: InventoryEvent
@@ -100,7 +100,7 @@ final class EventPass: Sendable {
         event = InventoryEvent(details)
     }
 
-    /// Waits until the upload may be stored. False if no further upload may start.
+    /// Waits until the upload may be stored. Returns false if no further upload may start.
     func enter() async -> Bool {
         guard !isAlone.withLock({ $0 }) else { return true }
         switch await gate.enter(event) {
@@ -123,8 +123,8 @@ final class EventPass: Sendable {
 
 /// Estimates how many uploads will begin soon: as many as began in the last 20 ms, at most 64.
 ///
-/// Limits the intents that are written ahead: a killed process leaves them as uploads that may have been sent, so there
-/// must not be more of them than a slow connection sends in a moment.
+/// This limits the number of intents that are written ahead: a killed process leaves them as uploads that may have been
+/// sent, so there must not be more of them than a slow connection can send in a moment.
 struct TransferPace {
     static let limit = 64
 
@@ -157,7 +157,7 @@ final class TransferSlots: Sendable {
         /// Uploads without a slot whose intents are in the journal, or about to be.
         var plannedCount = 0
 
-        /// True with a slot, false if there are no more; nil if the caller must wait.
+        /// Returns true if it took a slot, false if no further slots are granted, nil if the caller must wait.
         mutating func takeFree() -> Bool? {
             guard !isClosed else { return false }
             guard free > 0 else { return nil }
@@ -173,7 +173,7 @@ final class TransferSlots: Sendable {
         state = Mutex(State(free: count, pace: pace))
     }
 
-    /// Waits for a slot, first come, first served. False if no further upload may start.
+    /// Waits for a slot, first come, first served. Returns false if no further upload may start.
     func take() async -> Bool {
         if let response = state.withLock({ $0.takeFree() }) { return response }
         return await withCheckedContinuation { continuation in
@@ -201,8 +201,8 @@ final class TransferSlots: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Whether an upload may write its intent before it has a slot: only if all slots are taken, and one will be free
-    /// soon. `endPlanning` must be called when it has the slot, or gives up.
+    /// Whether an upload may write its intent before it has a slot: only if all slots are taken and one will be free
+    /// soon. `endPlanning` must be called when the upload gets its slot or gives up.
     func planAhead(at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             guard !state.isClosed, state.free == 0, state.plannedCount < state.pace.expectedCount(at: now) else {
@@ -264,7 +264,7 @@ final class TransferPermit: Sendable {
         }
     }
 
-    /// Waits for a slot unless it has one. False if no further upload may start.
+    /// Waits for a slot unless it has one. Returns false if no further upload may start.
     func begin() async -> Bool {
         guard !state.withLock({ $0.isHeld }) else { return true }
         defer { endPlanning() }

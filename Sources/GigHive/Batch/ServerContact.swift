@@ -17,7 +17,7 @@ final class ServerContact: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits until the item may send requests. False if no further request may be sent.
+    /// Waits until the item may send requests. Returns false if no further request may be sent.
     func enter(_ item: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             let response: Bool? = state.withLock { state in
@@ -50,7 +50,7 @@ final class ServerContact: Sendable {
         for continuation in waiting { continuation.resume(returning: true) }
     }
 
-    /// The item has had a failure that ends a run, and retries: the others wait for the result.
+    /// The item had a failure that ends a run and is being retried: the others wait for the result.
     func lose(by item: Int) {
         state.withLock { state in
             state.isEstablished = false
@@ -87,7 +87,7 @@ final class ServerContact: Sendable {
 final class ContactPass: Sendable {
     /// A server that has accepted this much of a body refuses neither the login nor the connection.
     private static let acceptedBytes: Int64 = 1 << 20
-    /// A refusal arrives within this time. A server that takes longer is processing the request, or reads slowly.
+    /// A refusal arrives within this time. A server that takes longer is processing the request or reading slowly.
     private static let longestRefusal = Duration.seconds(1)
 
     private let contact: ServerContact
@@ -99,7 +99,7 @@ final class ContactPass: Sendable {
         self.item = item
     }
 
-    /// Waits until the item may send requests. False if no further request may be sent.
+    /// Waits until the item may send requests. Returns false if no further request may be sent.
     func enter() async -> Bool { await contact.enter(item) }
 
     var isOpen: Bool { contact.isOpen(for: item) }

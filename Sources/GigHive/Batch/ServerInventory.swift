@@ -58,8 +58,8 @@ actor ServerInventory {
     }
 
     /// Looks for a file by its SHA-256 (64 hexadecimal characters). A listing begun before `moment` is repeated unless
-    /// it has the file in the event; nil accepts any listing of this run. Without `moment`, a server that is
-    /// unavailable has no listing for this call.
+    /// it has the file in the event; nil accepts any listing of this run. Without `moment`, an unavailable server
+    /// counts as having no listing for this call.
     ///
     /// - Throws: `GigHiveError` if the network failed; the next call retries.
     func find(
@@ -86,7 +86,7 @@ actor ServerInventory {
                     throw GigHiveError(.cancelled)
                 }
                 if let error, error.isOutage {
-                    // It was a brief query, perhaps of another upload.
+                    // It was a brief query, perhaps one for another upload.
                     guard !isBrief else { return .unavailable }
                     continue
                 }
@@ -150,9 +150,9 @@ struct InventoryIndex: Sendable {
         var fileID: Int64
         /// The first event that it was listed for; others are in `moreEvents`.
         var event: Int32
-        /// An index in `kinds`.
+        /// An index into `kinds`.
         var kind: UInt8
-        /// An index in `pathExtensions`; 0 if unknown.
+        /// An index into `pathExtensions`; 0 if unknown.
         var pathExtension: UInt16
         var isInSeveralEvents = false
     }
@@ -195,7 +195,7 @@ struct InventoryIndex: Sendable {
         var count: Int { hashes.count }
 
         mutating func add(_ page: ListingPage) {
-            // Equal rows of one page are different rows.
+            // Equal rows on one page are distinct rows.
             var ordinals: [Int: Int] = [:]
             for entry in page.entries {
                 var hasher = Hasher()
@@ -247,7 +247,7 @@ struct InventoryIndex: Sendable {
         )
     }
 
-    /// There are few; those after the first thousand are ignored.
+    /// There are few extensions; any after the first thousand are ignored.
     private mutating func number(ofExtension text: String?) -> UInt16 {
         guard let text else { return 0 }
         if let known = pathExtensions.firstIndex(of: text) { return UInt16(known) }
@@ -295,7 +295,7 @@ struct InventoryEvent: Hashable, Sendable {
         self.init(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "")
     }
 
-    /// The same event as late D2 releases list it.
+    /// The same event, as late D2 releases list it.
     var simplified: InventoryEvent { InventoryEvent(date: date, orgName: StoredText.simplified(givenName)) }
 
     static func == (left: InventoryEvent, right: InventoryEvent) -> Bool {

@@ -3,7 +3,7 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Uploads many files, several in parallel: continues after failures, sends the same file once, and queries the
+/// Uploads many files, several in parallel: continues after failures, sends a repeated file only once, and queries the
 /// server's files once.
 public struct UploadBatch: Sendable {
     /// The order in which files are started.
@@ -71,11 +71,11 @@ public struct UploadBatch: Sendable {
         /// A file is started.
         case began(Int)
         case upload(Int, UploadEvent)
-        /// It was started but had sent nothing when a failure of another item stopped the run: it counts as not
+        /// The item was started but had sent nothing when another item's failure stopped the run: it counts as not
         /// started.
         case withdrew(Int)
-        /// It has finished. Occurs exactly once for every started item that was not withdrawn, and for every refused
-        /// item that was reached.
+        /// The item has finished. Occurs exactly once for every started item that was not withdrawn, and for every
+        /// refused item that was reached.
         case ended(Int, UploadResult)
     }
 
@@ -93,7 +93,7 @@ public struct UploadBatch: Sendable {
     /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
     /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
     /// the server. If it is listed for different events, its uploads run one after another. A file that another process
-    /// is sending comes last: that process has probably finished by then. Canceling the task is `control.stop()`.
+    /// is sending comes last: that process has probably finished by then. Canceling the task calls `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
     /// until the server has responded to an upload, only one upload runs.
@@ -153,10 +153,11 @@ final class RunFailure: Sendable {
 
 /// A class, because every item's closures refer to it.
 private final class BatchRun: Sendable {
-    /// Number of uploads per sending upload that wait to send, store their tokens, or query their outcome. Until its
-    /// token is stored, a response is only in the rescue log, so this limits the loss if the disk is full.
+    /// For each sending upload, the number of uploads that may wait to send, store their tokens, or query their
+    /// outcome. Until its token is stored, a response is only in the rescue log, so this limits the loss if the disk is
+    /// full.
     private static let companions = 6
-    /// Number of uploads per sending upload that query the server for earlier uploads.
+    /// For each sending upload, the number of uploads that may query the server for earlier uploads.
     private static let lookups = 3
 
     private let uploader: Uploader
@@ -270,7 +271,7 @@ private final class BatchRun: Sendable {
             uploader.queriedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             var result = await uploader.send(upload, control: transfer) { [events] event in
                 pass.note(event)
-                // Querying an earlier upload may take minutes: it is shown although the file has no slot yet.
+                // Querying an earlier upload may take minutes: it is shown even though the file has no slot yet.
                 if case .resolving = event { events.began(index) }
                 events.upload(index, event)
             }
@@ -363,7 +364,7 @@ final class BatchQueue: Sendable {
 
     private struct State {
         var position = 0
-        /// Items that are due while their file is being sent; no entry for a file that is not.
+        /// Items that are due while their file is being sent; no entry for a file that is not being sent.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
         /// Number of items that have started but not finished.
@@ -466,7 +467,7 @@ final class BatchQueue: Sendable {
     }
 
     /// Moves an item behind all others, once: another process is sending its file, and will probably have finished by
-    /// then. False for an item that was postponed before.
+    /// then. Returns false for an item that was postponed before.
     func postpone(_ index: Int) -> Bool {
         state.withLock { state in
             guard state.everPostponed.insert(index).inserted else { return false }
@@ -506,7 +507,7 @@ final class BatchEvents: Sendable {
         self.onEvent = onEvent
     }
 
-    /// The first call for an item is forwarded.
+    /// Only the first call for an item is forwarded.
     func began(_ index: Int) {
         running.withLock { running in
             guard running.insert(index).inserted else { return }

@@ -6,9 +6,9 @@ internal import Tus
 
 /// Checks a server without changing anything: DNS, TLS, kind, health, login, role, tus, limits, clock.
 ///
-/// Everything but the kind is checked only on a GigHive server. Only GET, HEAD and OPTIONS are sent, and, to a server
-/// without pages below `/admin/`, one POST without IDs, which deletes nothing but shows the role. The health request
-/// has a changing query, because the server's own cache may be a day old (trap T18).
+/// The checks after `kind` apply only to a GigHive server. Only GET, HEAD and OPTIONS are sent, and, to a server
+/// without pages below `/admin/`, one POST without IDs, which shows the role and deletes nothing. The query string of
+/// the health request changes with each request, because the server's own cache may be a day old (trap T18).
 public struct ServerCheckup: Sendable {
     /// The names of all checks, in order.
     public static let names = ["name", "tls", "kind", "health", "login", "role", "tus", "limits", "clock"]
@@ -130,8 +130,8 @@ public struct ServerCheckup: Sendable {
 
     // MARK: Kind
 
-    /// The kind of the server, from the pages of each type of server. They require no login, and change nothing. A server
-    /// that fails to respond properly is treated as a GigHive server.
+    /// The kind of the server, determined from the pages of each kind of server. Requesting them requires no login and
+    /// changes nothing. A server that fails to respond properly is treated as a GigHive server.
     private func kind() async throws(GigHiveError) -> ServerCheck {
         let health = try await client.send(client.healthRequest)
         for server in OutcomeTable.servers {
@@ -362,7 +362,7 @@ extension ServerCheckup {
         }
     }
 
-    /// ` (Basic)`: the scheme of the credentials, with the expiry of a login.
+    /// The scheme of the credentials, such as ` (Basic)`, with the expiry of a login.
     private var configured: String {
         guard let authorization = client.authorization else { return "" }
         return switch authorization.schemeName {
@@ -390,7 +390,7 @@ public struct ServerCheck: Sendable, Equatable {
     /// Stable name, snake_case.
     public var name: String
     public var status: Status
-    /// The finding, as text. May contain text of the server; escape before printing.
+    /// The finding, as text. May contain text from the server; escape before printing.
     public var detail: String
     /// Facts for scripts.
     public var facts: [String: String]

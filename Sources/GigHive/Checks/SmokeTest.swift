@@ -9,11 +9,12 @@ internal import Tus
 
 /// Proves that a server works by using it: uploads a tiny recording, finds it, and deletes it.
 ///
-/// It deletes only the file that it uploaded: the ID in this run's response, by its token, or with admin rights after
-/// comparing the checksum. A file that it cannot delete is in the facts of the check `delete` (`left_file_id`,
-/// `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are unique, and all runs
-/// use one event, because servers keep an event whose last file is gone (gighive contract 5.4). Tokens go through the
-/// token store like those of any upload, so that `uploads delete` can delete the file of an interrupted run.
+/// It deletes only the file that it uploaded, by the ID in this run's response: with the token, or with admin rights
+/// after comparing the checksum. A file that it cannot delete is reported in the facts of the check `delete`
+/// (`left_file_id`, `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are
+/// unique, and all runs use one event, because servers keep an event whose last file was deleted (gighive contract
+/// 5.4). Tokens go through the token store like those of any upload, so that `uploads delete` can delete the file of an
+/// interrupted run.
 public struct SmokeTest: Sendable {
     /// The names of all checks, in order.
     public static let names = ["login", "upload", "checksum", "token", "listed", "served", "delete", "gone"]
@@ -32,9 +33,9 @@ public struct SmokeTest: Sendable {
         self.sizeText = sizeText
     }
 
-    /// Runs all checks, in the order of `names`. Canceling the task, or a stop, stops the upload while its bytes are
-    /// being sent; a file that reached the server is still deleted. After a stop, the server has five seconds to
-    /// respond to the deletion, and five to confirm it.
+    /// Runs all checks, in the order of `names`. Canceling the task or requesting a stop interrupts the upload only
+    /// while its bytes are being sent; a file that reached the server is still deleted. After a stop, the server has
+    /// five seconds to respond to the deletion, and five to confirm it.
     ///
     /// The recording is stored in `directory` and removed at the end. `onCheck` is called after each check.
     public func run(
@@ -97,7 +98,7 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    /// Whether no user receives a delete token for the test file from the server (gighive-d4 contract section 3).
+    /// Whether the server issues no delete token for the test file to any user (gighive-d4 contract section 3).
     private func hasNoTokens() async throws(GigHiveError) -> Bool {
         guard uploader.options.transport == .tus else { return false }
         return try await uploader.tusFeatures()?.offsetUnit == .chunks
@@ -248,7 +249,7 @@ public struct SmokeTest: Sendable {
         if let error = result.error {
             throw error
         }
-        // The file may be gone although the response does not confirm the deletion.
+        // The file may be gone even though the response does not confirm the deletion.
         guard result.state == .deleted || result.state == .gone else {
             throw GigHiveError(.notDeleted, detail: result.state.rawValue, fileID: fileID)
         }

@@ -38,7 +38,7 @@ public struct Deleter: Sendable {
         return match
     }
 
-    /// Deletes by token. Reaches the server at most once; a lost response is resolved by a query.
+    /// Deletes by token. The request reaches the server at most once; a lost response is resolved by a query.
     ///
     /// For an admin login, the server refuses the token without checking it. The file is then compared
     /// with the entry and deleted with admin rights (gighive contract 5.2, trap T25).
@@ -53,7 +53,7 @@ public struct Deleter: Sendable {
         await Task {
             let target = AdminDeletion(entry)
             // Both spellings of the ID serve all dialects (gighive contract 5.1). The lists of admin requests are
-            // omitted: with admin credentials, they would delete without checking the token (trap T10).
+            // omitted: with admin credentials, the server would then delete without checking the token (trap T10).
             let body: JSONObject = [
                 "file_id": .integer(entry.fileID), "asset_id": .integer(entry.fileID),
                 "delete_token": .string(entry.token.secret),
@@ -205,8 +205,8 @@ public struct Deleter: Sendable {
             guard isSame(asset, target) else {
                 return failed(target, GigHiveError(.idReused))
             }
-            // The row is removed last. Without a response of the application (502 and 504 are from a proxy in front of
-            // it, 503 only if it is not running), it may still be deleting the file.
+            // The application removes the row last. Unless it has responded, it may still be deleting the file: a 502
+            // or 504 comes from a proxy in front of it, and a 503 means that it is not running.
             let hasFinished = error.httpStatus.map { $0 <= 501 || $0 == 503 } ?? false
             return failed(target, hasFinished ? error : unknown(error.asUnknownOutcome))
         } catch let reason {
@@ -249,8 +249,8 @@ public struct Deleter: Sendable {
         return checksum == target.checksumSHA256
     }
 
-    /// A deletion that the server reports. Entries of a file that was chosen on the server are removed only if it is
-    /// gone there.
+    /// Handles a deletion that the server reports. If the file was selected on the server, not by an entry, its entries
+    /// are removed only if it is gone there.
     private func confirmed(_ target: AdminDeletion, _ status: Int) async -> DeleteResult {
         if target.entry == nil {
             guard (try? await client.asset(target.fileID) == nil) == true else {
@@ -276,7 +276,7 @@ public struct Deleter: Sendable {
                 for entry in entries where entry.checksumSHA256 == target.checksumSHA256 && !entry.isSuperseded {
                     try store.remove(entry)
                 }
-                // An upload from here without a token.
+                // An upload from this machine without a token.
                 if entries.isEmpty,
                     try store.uploads(fileID: target.fileID, host: host)
                         .contains(where: { !$0.isGuest && $0.checksumSHA256 == target.checksumSHA256 })
@@ -285,7 +285,8 @@ public struct Deleter: Sendable {
                 }
             }
             if state != .entryRemoved {
-                // The server shows guests a pending upload as before (gighive contract section 6).
+                // The server still reports a deleted upload as pending to guests if it was pending (gighive contract
+                // section 6).
                 for upload in try store.guestUploads(host: host, fileID: target.fileID)
                 where upload.checksumSHA256 == target.checksumSHA256 {
                     try store.update(upload.uploadID, UploadChange(failureCode: UploadRecord.deleted))
@@ -312,7 +313,7 @@ public struct Deleter: Sendable {
     }
 }
 
-/// What to do with a local entry whose token the server rejects although the file is still there.
+/// What to do with a local entry whose token the server rejects even though the file is still there.
 public enum InvalidTokenChoice: String, Sendable, CaseIterable {
     /// Keep the entry.
     case keep
@@ -359,7 +360,7 @@ public struct DeleteResult: Sendable {
         case gone
         /// The server rejects the token; the local entry was removed as chosen.
         case entryRemoved = "entry_removed"
-        /// Nothing was deleted, or that is unknown (`.unknownOutcome`); see `error`.
+        /// Nothing was deleted, or the outcome is unknown (`.unknownOutcome`); see `error`.
         case failed
         /// `--dry-run`: it would have been requested.
         case planned
@@ -371,7 +372,7 @@ public struct DeleteResult: Sendable {
     public var fileID: Int64
     public var state: State
     public var entry: TokenEntry?
-    /// The token store's key.
+    /// The key in the token store.
     public var host: String
     /// Status of the last response.
     public var httpStatus: Int?

@@ -118,8 +118,8 @@ extension GigHiveClient {
     /// Queries the event of a link (`GET /api/upload-token.php`, gighive contract section 6). No login is sent.
     ///
     /// Uploads also require that the guest has accepted the terms: `GuestAccess.acceptingTerms()`. The organizer sees
-    /// `displayName`, at most 100 bytes of UTF-8: the server cuts a longer one, within a character if need be, and then
-    /// fails after it has stored the file.
+    /// `displayName`, at most 100 bytes of UTF-8: the server truncates a longer one, possibly within a character, and
+    /// then fails after it has stored the file.
     ///
     /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail`
     ///   for a display name that is too long.
@@ -186,8 +186,8 @@ extension GigHiveClient {
         }
     }
 
-    /// A request without a login. The changing query bypasses the server's own cache: a revoked link would look valid
-    /// for a day (gighive contract section 6).
+    /// A request without a login. The query string changes with each request to bypass the server's own cache:
+    /// otherwise, a revoked link would look valid for a day (gighive contract section 6).
     private func submit(
         _ path: String,
         _ secret: (name: String, value: String)

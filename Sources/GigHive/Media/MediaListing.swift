@@ -31,7 +31,7 @@ extension GigHiveClient {
     /// The files on the server that match, in the order of the listing.
     ///
     /// Files without an event are included unless the query selects by event. Values that only `GET /api/uploads/<id>`
-    /// reports are requested if a filter needs them, for the remaining files; size and MIME type are not.
+    /// reports are requested for the remaining files if a filter needs them; no filter needs size or MIME type.
     /// `control.abandon()` cancels the request in flight.
     ///
     /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report a value that a filter needs,
@@ -86,7 +86,7 @@ extension GigHiveClient {
     }
 
     /// All pages of a view. Releases that sort by date alone may repeat a row on another page and omit another, so
-    /// reading is repeated until as many rows were seen as the server counts.
+    /// reading is repeated until as many rows have been seen as the server counts.
     private func rows(
         _ view: ListingPage.View,
         _ query: MediaQuery,
@@ -115,7 +115,7 @@ private struct MediaCollection {
         var fileID: Int64?
         var fileName: String?
         var event: ServerMedia.Event
-        /// Equal rows of one page are different rows.
+        /// Equal rows on one page are distinct rows.
         var ordinal: Int
     }
 
@@ -408,7 +408,7 @@ extension ServedName {
 
     /// The extension of a served name or path; nil for any other text.
     private static func pathExtension(of path: String) -> String? {
-        // By bytes, without parts of strings: each response to an upload has a path.
+        // Works on bytes without creating substrings, because each response to an upload has a path.
         var path = path
         return path.withUTF8 { bytes in
             let isSlash = { (byte: UInt8) in byte == UInt8(ascii: "/") }
@@ -436,7 +436,7 @@ extension Asset {
 /// Compares names with the forms that servers store: whitespace collapsed, characters composed, and on some releases
 /// everything in plain lowercase ASCII (gighive contract section 7, trap T27).
 enum StoredText {
-    /// Whether a stored name is that of `wanted` by the rules of the server's database: whitespace, case and
+    /// Whether a stored name is the same as `wanted` by the rules of the server's database: whitespace, case and
     /// accents do not matter.
     static func isSame(_ stored: String, _ wanted: String) -> Bool {
         let stored = folded(stored)
@@ -445,7 +445,8 @@ enum StoredText {
 
     /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
     static func folded(_ text: String) -> String {
-        // The same for ASCII without Unicode tables, which is faster: each upload is assigned to its event.
+        // The same result for ASCII without Unicode tables, which is faster: this runs for every upload, to determine
+        // its event.
         if TerminalText.isPrintableASCII(text) {
             return text.split(separator: " ").joined(separator: " ").lowercased()
         }

@@ -51,7 +51,7 @@ struct DecodedBody {
     }
 }
 
-/// Text in UTF-16 and UTF-32, with a byte order mark or without.
+/// Text in UTF-16 and UTF-32, with or without a byte order mark.
 private enum WideText {
     private struct Form {
         var unit: Int
@@ -59,7 +59,7 @@ private enum WideText {
         var mark: [UInt8]
     }
 
-    /// The longer marks first: one of UTF-32 begins with one of UTF-16.
+    /// The longer marks come first: a UTF-32 mark may begin with a UTF-16 mark.
     private static let forms = [
         Form(unit: 4, isBigEndian: false, mark: [0xff, 0xfe, 0, 0]),
         Form(unit: 4, isBigEndian: true, mark: [0, 0, 0xfe, 0xff]),
@@ -103,7 +103,7 @@ private enum WideText {
     }
 }
 
-/// Base64 (RFC 4648), both alphabets, with line breaks and without padding.
+/// Base64 (RFC 4648), in either alphabet, with or without line breaks and padding.
 enum Base64 {
     /// The content of a text that is Base64 throughout, even in quotes or after `base64,`; nil for any other text.
     static func decoding(_ text: ArraySlice<UInt8>) -> [UInt8]? {
@@ -138,7 +138,7 @@ enum Base64 {
         return (bytes.first == 0x1f || bytes.first == 0x78) && Inflation.decoding(bytes[...])?.end == .complete
     }
 
-    /// Line breaks and padding. Blanks occur between words, not in Base64.
+    /// Line breaks and padding. Spaces occur between words, not in Base64.
     private static func isIgnored(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "\"")
     }
@@ -178,7 +178,7 @@ struct Inflater {
 
     var isAtEnd: Bool { position == input.endIndex }
 
-    /// The bytes after the stream; nil if there are fewer.
+    /// The bytes after the stream; nil if there are fewer than `count`.
     func trailer(_ count: Int) -> ArraySlice<UInt8>? {
         input.endIndex - position >= count ? input[position..<position + count] : nil
     }
@@ -331,7 +331,7 @@ struct HuffmanCode: Sendable {
     private(set) var counts = [Int](repeating: 0, count: 16)
     private(set) var symbols: [Int]
 
-    /// - Returns: nil if the lengths describe more codes than there are, or a length is above 15.
+    /// - Returns: nil if the lengths are oversubscribed, or a length is above 15.
     init?(_ lengths: [Int]) {
         self.init(complete: lengths)
         guard lengths.allSatisfy({ $0 <= 15 }) else { return nil }
@@ -352,7 +352,7 @@ struct HuffmanCode: Sendable {
 
 /// Decompresses DEFLATE (RFC 1951) in a gzip (RFC 1952) or zlib (RFC 1950) wrapper, or without one.
 ///
-/// libcurl does not decode: it would discard a truncated stream, whose decoded part may contain the delete token.
+/// libcurl is not used for this: it would discard a truncated stream, whose decoded part may contain the delete token.
 struct Inflation: Equatable {
     enum End: Equatable {
         /// The stream is complete, and its checksum, if it has one, is correct.
@@ -371,7 +371,8 @@ struct Inflation: Equatable {
     /// Maximum number of decoded bytes per byte of input; text stays far below it.
     static let highestRatio = 200
 
-    /// Decodes a response body. Nil if it has neither a gzip nor a zlib header and is not one complete DEFLATE stream.
+    /// Decodes a response body. Returns nil if it has neither a gzip nor a zlib header and is not one complete DEFLATE
+    /// stream.
     static func decoding(_ body: ArraySlice<UInt8>) -> Inflation? {
         if body.starts(with: [0x1f, 0x8b, 8]) {
             return gzip(body)

@@ -8,7 +8,7 @@ struct DeleteResponse: Sendable, Equatable {
     /// The IDs that the server reports as deleted; nil if it reports none.
     var deletedIDs: [Int64]?
     var error: String?
-    /// The error message; the title of an HTML page.
+    /// The error message, or the title of an HTML page.
     var message: String?
     var itemErrors: [String]
 
@@ -63,7 +63,7 @@ struct DeleteResponse: Sendable, Equatable {
         }
     }
 
-    /// The error, unless the response is a success.
+    /// The error for a response that is not a success.
     func failure(_ head: HTTPResponseHead) -> GigHiveError {
         .ofResponse(head, message: message ?? error, isJSON: error != nil)
     }

@@ -6,7 +6,7 @@ internal import MediaTransport
 public struct ListingPage: Sendable, Equatable {
     /// Number of this page, from 1.
     public var page: Int64
-    /// Number of pages; 1 if the server does not page.
+    /// Number of pages; 1 if the server does not paginate.
     public var pageCount: Int64
     /// Number of entries on all pages; nil if not reported.
     public var total: Int64?

@@ -64,7 +64,7 @@ struct ResponseSearch {
 
     /// The objects and lists in a text, wherever they begin.
     static func values(in text: ArraySlice<UInt8>) -> [JSONValue] {
-        // Limits the work on brackets without an end.
+        // Limits the work on brackets that are never closed.
         var budget = 4 << 20
         var values: [JSONValue] = []
         var rest = text

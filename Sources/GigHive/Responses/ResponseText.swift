@@ -190,7 +190,7 @@ struct TextFields {
         return number
     }
 
-    /// Words between a name and its value: types and lengths of PHP's dumps, and words of a sentence.
+    /// Words between a name and its value: types and lengths in PHP dumps, and words of a sentence.
     private static func isFiller(_ word: ArraySlice<UInt8>) -> Bool {
         ["s", "i", "string", "str", "int", "integer", "64", "type", "value", "cdata", "is"].contains(
             String(decoding: word, as: UTF8.self).lowercased()
@@ -208,7 +208,7 @@ struct TextFields {
 
     // MARK: Markup
 
-    /// The text with a blank in place of each tag.
+    /// The text with a space in place of each tag.
     static func withoutTags(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var plain: [UInt8] = []
         var rest = text

@@ -62,11 +62,11 @@ package struct UploadResponse: Sendable, Equatable {
     /// Whether the server never issues delete tokens for uploads over tus (gighive-d4 contract section 1).
     package var hasNoTokens = false
     package var error: String?
-    /// The error message; the title of an HTML page.
+    /// The error message, or the title of an HTML page.
     package var message: String?
 
-    /// Parses a response. A token is searched for at any status, in any nesting and encoding. `isComplete` is whether
-    /// the response is known to be complete, so that a number at its end is not truncated.
+    /// Parses a response. A token is searched for at any status, at any nesting level, and in any encoding.
+    /// `isComplete` is whether the response is known to be complete, so that a number at its end is not truncated.
     package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadResponse {
         var response = read(status, body)
         if response.form != .broken, !response.isWithoutToken { return response }
@@ -171,7 +171,7 @@ package struct UploadResponse: Sendable, Equatable {
     }
 
     static func token(_ text: String) -> DeleteToken? {
-        // C1 controls; the token itself refuses the others.
+        // Rejects C1 controls; `DeleteToken` itself rejects the others.
         guard !text.unicodeScalars.contains(where: { (0x80...0x9f).contains($0.value) }) else { return nil }
         return DeleteToken(text.trimmingWhiteSpace())
     }

@@ -48,8 +48,8 @@ struct DiscardRun {
         if row.identity == nil { try? SpoolFile.kept(for: uploadID, in: uploader.directory)?.remove() }
     }
 
-    /// Whether the outcome of an upload in one request stays unknown: no query can determine it, or the server does not
-    /// respond and need not. Its response is lost in any case.
+    /// Whether the outcome of a multipart upload stays unknown: no query can determine it, or the server does not
+    /// respond and `evenUnreachable` is set. The response to the upload is lost in any case.
     private var staysUnknown: Bool {
         guard recorder.result.state == .unknownOutcome, let error = recorder.result.error,
             error.code == .unknownOutcome, !recorder.record.isDirectoryUnknown, !control.isStopRequested

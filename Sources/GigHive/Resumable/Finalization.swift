@@ -14,7 +14,8 @@ struct Finalization {
     enum Outcome: Sendable {
         /// The recorder has the result.
         case finished
-        /// The server does not have the bytes, or no longer has them, and has not stored the file: they must be sent.
+        /// The server does not have the bytes, or no longer has them, and has not stored the file: the bytes must be
+        /// sent.
         case sendAgain(GigHiveError)
         /// The server can never complete this upload; another may be created.
         case dead(GigHiveError)
@@ -42,13 +43,13 @@ struct Finalization {
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
     private let pass: EventPass
-    /// The content on the server before the upload.
+    /// The server's copy of the content from before this upload, if any.
     let storedBefore: ServerInventory.Stored?
     /// The result, for the caller.
     private(set) var recorder: UploadOutcomeRecorder
 
-    /// When another finalize of this ID was last in flight: a success without a token then repeats its response, and
-    /// the token is lost.
+    /// When another finalize of this ID was last in flight, if one was: a success without a token then repeats its
+    /// response, and the token is lost.
     var lostAt: Date?
     /// Whether the server stores the file with its last chunk, so finalize only queries (gighive-d4
     /// contract section 5).
@@ -59,7 +60,7 @@ struct Finalization {
     private var losses: Backoff
     private var usedUpResponses = 0
     private var collisions: Backoff
-    /// Whether the server lost this upload in a race, and may have consumed its data with it.
+    /// Whether the server lost this upload in a race, and may have consumed its data in the process.
     private var hasCollided = false
 
     /// `startedAt` is when an earlier process last sent finalize for this complete upload, if that may
@@ -118,9 +119,10 @@ struct Finalization {
 
     private mutating func request() async throws(StoreError) -> Step {
         defer { pass.leave() }
-        // Every byte is sent: an upload that waits for its event releases its slot, which another upload may need.
+        // Every byte has been sent: an upload that waits for its event releases its slot, which another upload may
+        // need.
         uploader.permit?.end()
-        // A file that is already stored is queried in any case: a stop changes nothing about it.
+        // If the file is already stored, the query is always sent: a stop cannot change that.
         if !isQuery {
             guard !control.isStopRequested, await pass.enter() else { return stopped() }
         }
@@ -248,8 +250,8 @@ struct Finalization {
         return await ended()
     }
 
-    /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists,
-    /// otherwise the file is sent again.
+    /// A lost race (trap T19). The data may have been consumed or may still exist: the same ID is finalized again while
+    /// it exists, otherwise the file is sent again.
     private mutating func handleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await noteResponded()
         if let checksum = recorder.record.checksumSHA256, lostAt == nil,
@@ -265,7 +267,7 @@ struct Finalization {
         return await retry(recorder.result.attempts, after: delay, because: error)
     }
 
-    /// The upload ID is used up. Removes its record, and the parts that the server would keep beside the file.
+    /// The upload ID is used up. Removes its record, and the parts that the server would keep in addition to the file.
     func ended() async -> Step {
         for part in await journal.record.tusIDs where part != tusID {
             // If one cannot be removed, the others are not worth the wait.
@@ -290,8 +292,8 @@ struct Finalization {
         }
     }
 
-    /// This finalize is no longer in flight. An earlier one whose response was lost may be: this response
-    /// shows nothing about it.
+    /// This finalize is no longer in flight. An earlier one whose response was lost may still be: this response shows
+    /// nothing about it.
     func noteResponded() async throws(StoreError) {
         if let lostAt {
             try await journal.finalizing(at: lostAt)
@@ -313,9 +315,9 @@ struct Finalization {
         return await control.waitForStop(upTo: delay) ? stopped() : .request
     }
 
-    /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may
-    /// still run. The server remembers its response once it has finished; a server that does not remember it is
-    /// queried for the file.
+    /// Another finalize has taken the bytes: one whose response was lost, or one of another process, which may still be
+    /// running. The server remembers its response once it has finished; a server that does not remember it is queried
+    /// for the file.
     private mutating func handleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
             try await journal.forget()
@@ -381,7 +383,7 @@ struct Finalization {
         }
     }
 
-    /// The time for which the server may still be working on a request that was closed at `start`.
+    /// How long the server may still be working on a request that was closed at `start`.
     private func remaining(since start: Date) -> Duration {
         uploader.processingTime(forBytes: recorder.record.sizeBytes, since: start)
     }
@@ -414,8 +416,8 @@ extension Finalization {
     /// Whether finalize changes nothing on the server; for a guest it registers the upload.
     var isPureQuery: Bool { isQuery && uploader.options.guest == nil }
 
-    /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. One that it
-    /// reports as whole but never completes is unusable (gighive-d4 contract 4.2).
+    /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. An upload
+    /// that it reports as whole but never completes is unusable (gighive-d4 contract 4.2).
     mutating func waitForCompletion(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await journal.finalizeRefused()
         switch await tusState() {
@@ -440,8 +442,8 @@ extension Finalization {
         return await retry(pendingAttempts.failures, after: delay, because: error)
     }
 
-    /// Content that was on the server keeps its ID, and an event that has it does not change (gighive-d4 contract
-    /// section 6). The response does not show that; a listing or an earlier upload from this machine does.
+    /// Content that was already on the server keeps its ID, and an event that has it does not change (gighive-d4
+    /// contract section 6). The response does not show that; a listing or an earlier upload from this machine does.
     func stateOfKnownContent(_ response: UploadResponse) -> UploadState? {
         let record = recorder.record
         guard response.hasNoTokens, uploader.options.guest == nil, let fileID = response.fileID else { return nil }
@@ -459,7 +461,8 @@ extension Finalization {
         return earlier.contains { InventoryEvent($0.fields) == event } ? .duplicate : .linked
     }
 
-    /// Whether a response is about the upload that is being finalized: an earlier finalize of a guest has succeeded.
+    /// Whether an error is about the upload that is being finalized, so an earlier finalize of this guest's upload has
+    /// succeeded.
     func isOfOwnGuestUpload(_ error: GigHiveError) -> Bool {
         uploader.options.guest != nil && error.detail.contains("uq_upload_jobs_job_id") && error.detail.contains(tusID)
     }
@@ -483,8 +486,8 @@ extension Finalization {
         return try await query(error, for: remaining(since: lostAt))
     }
 
-    /// A 500 from a script that has finished, perhaps after it had stored the file (trap T7): while tus has the
-    /// bytes, it has not.
+    /// A 500 from a script that has finished, perhaps after it had stored the file (trap T7): while tus still has the
+    /// bytes, the file is not stored.
     mutating func handleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await tusState() {
         case .complete, .incomplete:
@@ -495,7 +498,8 @@ extension Finalization {
         }
     }
 
-    /// Queries the file by its digest, for as long as the server may still be working on it (nil: it has finished).
+    /// Queries the server for the file by its digest, for as long as the server may still be working on it (nil: it has
+    /// finished).
     mutating func query(_ error: GigHiveError, for limit: Duration?) async throws(StoreError) -> Step {
         guard let checksum = recorder.record.checksumSHA256 else {
             recorder.end(.unknownOutcome, error.asUnknownOutcome)
@@ -513,8 +517,8 @@ extension Finalization {
             return fail(error)
         case .present, .absent:
             if case .complete = await tusState() {
-                // The server could not take the bytes, such as without space for the file, and would not take another
-                // copy either.
+                // The server could not accept the bytes, for example because it has no space for the file, and would
+                // not accept another copy either.
                 try await journal.finalizeRefused()
                 return fail(error, isKnown: true)
             }

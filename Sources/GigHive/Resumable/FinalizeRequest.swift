@@ -38,7 +38,7 @@ struct FinalizeRequest {
         body = members
     }
 
-    /// Sends it at most once.
+    /// Sends the request at most once.
     func send(
         rescue: RescueRecord,
         control: TransferControl,
@@ -125,7 +125,7 @@ enum FinalizeVerdict: Sendable {
         case 409:
             return .duplicate(response)
         case 400..<500 where !UploadVerdict.refusals.contains(head.status):
-            // Sent by a proxy; the application behind it may continue, because only the body remained to be sent.
+            // Sent by a proxy; the application behind it may still be running.
             return .lost(error)
         case 500:
             return failure(response, error)
@@ -149,7 +149,7 @@ enum FinalizeVerdict: Sendable {
         case .failed(let failure, let response):
             let error = GigHiveError.transport(failure)
             guard let response, let head = failure.head else {
-                // A server without the whole request cannot act on it.
+                // A server that has not received the whole request cannot act on it.
                 return failure.metrics.bodyComplete
                     ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
             }

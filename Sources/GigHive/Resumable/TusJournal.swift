@@ -11,7 +11,7 @@ actor TusJournal {
     private let store: TokenStore
     private let now: @Sendable () -> Date
     private(set) var record: TusRecord
-    /// The parts whose chunk this run has stored.
+    /// The parts of which this run has begun a chunk.
     private var begun: Set<Int> = []
     /// Saves run in order: an older state must never replace a newer one.
     private var lastSave: Task<Result<Void, StoreError>, Never>?
@@ -180,8 +180,8 @@ final class TusSlots: Sendable {
         return TusSlot(self)
     }
 
-    /// Waits until another upload of this process finishes, which makes room on the server. False if there
-    /// is none to wait for.
+    /// Waits until another upload of this process finishes, which makes room on the server. Returns false if there is
+    /// none to wait for.
     func waitForAnother() async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let mayWait = state.withLock { state in
@@ -244,7 +244,7 @@ final class TusSlot: Sendable {
         if wasCreated { owner.noteEnded() }
     }
 
-    /// Waits until another upload of this process finishes. False if there is none to wait for.
+    /// Waits until another upload of this process finishes. Returns false if there is none to wait for.
     func waitForAnother() async -> Bool {
         noteAbandoned()
         return await owner.waitForAnother()

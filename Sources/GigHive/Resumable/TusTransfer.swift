@@ -19,7 +19,7 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
-    /// Whether the file may not be the one whose bytes were sent, so every byte on the server needs a proof.
+    /// Whether the file may differ from the one whose bytes were sent, so that every byte on the server needs a proof.
     let needsProofs: Bool
     /// This upload's slot if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?
@@ -159,7 +159,7 @@ struct TusTransfer: Sendable {
         guard status.byteCount == nil || status.byteCount == part.byteCount else {
             throw TusError(.gone, detail: "the server has another upload with this ID")
         }
-        // The end of a chunk that was sent has a proof.
+        // The end of every chunk that was sent has a proof.
         guard
             options.fixedChunkBytes == nil || status.offset == 0
                 || part.proofs.contains(where: { $0.offset == status.offset })
@@ -272,7 +272,7 @@ struct TusTransfer: Sendable {
             },
             keep: { proof in
                 try await journal.keep(proof, of: index)
-                // All of a chunk is sent except its last byte.
+                // All of a chunk has been sent except its last byte.
                 if proof.offset > part.byteCount / 2 {
                     UploadFailpoint.midPatch.reach()
                 }
@@ -289,7 +289,7 @@ struct TusTransfer: Sendable {
             onEvent(
                 .progress(
                     TransferProgress(
-                        // The time in which the server processes a chunk is not reported as a separate phase.
+                        // The time that the server takes to process a chunk is not reported as a separate phase.
                         phase: progress.phase == .waitingToRetry || progress.phase == .connecting
                             ? progress.phase : .sending,
                         bytesAcknowledged: bytes,

@@ -24,7 +24,7 @@ struct TusUploadRun {
     let lookAhead: LookAhead?
     /// Shared with the finalization if the file is stored with its last chunk.
     let pass: EventPass
-    /// This upload's place if the server limits unfinished uploads.
+    /// This upload's tus slot if the server limits unfinished uploads.
     var slot: TusSlot?
     /// The server's copy of the content from before this upload, if any.
     var storedBefore: ServerInventory.Stored?
@@ -57,7 +57,7 @@ struct TusUploadRun {
     // MARK: Ownership
 
     private mutating func run() async throws(GigHiveError) {
-        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+        // The source is locked before the journal is searched, so that two uploads of one file cannot both pass.
         let sourceLock = try UploadOwnership.ofSource(upload, host: recorder.record.host, in: uploader.directory)
         defer { sourceLock?.release() }
         var earlier = continued
@@ -91,7 +91,7 @@ struct TusUploadRun {
         }
     }
 
-    /// Releases the copy of standard input once nothing can need it.
+    /// Releases the copy of standard input once it is no longer needed.
     private func releaseSpool() {
         guard let spool = upload.spool, !Uploader.needsSpool(recorder.record.uploadID, in: uploader.store) else {
             return
@@ -339,8 +339,8 @@ struct TusUploadRun {
 }
 
 extension Uploader {
-    /// The options of chunks: the run's own retries apply to them as well, and a server that verifies chunks gets their
-    /// checksums.
+    /// The options for chunks: the run's retry policy applies to them as well, and a server that verifies chunks gets
+    /// their checksums.
     func chunks(for features: TusFeatures) -> TusSendOptions {
         var chunks = options.chunks
         chunks.retry = options.retry
@@ -355,12 +355,13 @@ extension Uploader {
 /// Uploads to a server that counts chunks, limits unfinished uploads, and stores the file with its last chunk.
 extension TusUploadRun {
     /// On a server that stores the file with its last chunk and limits unfinished uploads: waits until both may happen.
-    /// A waiting upload has no slot, which another upload may need.
+    /// A waiting upload holds no slot, because another upload may need it.
     mutating func enterServer() async -> Bool {
         guard features.offsetUnit == .chunks else { return true }
         guard !control.isStopRequested else { return false }
         uploader.permit?.end()
-        // Always in this order, so that no upload keeps a place while the one that has the pass waits for a place.
+        // Always in this order, so that no upload keeps a tus slot while the one that has the pass waits for a tus
+        // slot.
         slot?.end()
         slot = nil
         guard await pass.enter() else { return false }
@@ -370,7 +371,7 @@ extension TusUploadRun {
         return await uploader.mayBegin(control)
     }
 
-    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil if the upload was
+    /// Waits until fewer than four uploads of this machine are unfinished on the server. Returns nil if the upload was
     /// stopped, or if locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
         let name = SourceLock.name(ofSlotOn: recorder.record.host, isGuest: uploader.options.guest != nil)
@@ -431,8 +432,8 @@ extension TusUploadRun {
         return await FileDigest.hex(path: upload.path, identity: upload.identity, until: control)
     }
 
-    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other details, it is
-    /// restarted.
+    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). If the details have changed, it
+    /// is restarted.
     func forgetOtherDetails(of row: UploadRecord, _ record: TusRecord) async throws(StoreError) -> TusRecord {
         guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus
@@ -445,7 +446,8 @@ extension TusUploadRun {
         return await journal.record
     }
 
-    /// Drops an upload that the server cannot complete. False if another must not be created: this happens only once.
+    /// Drops an upload that the server cannot complete. Returns false if no other upload may be created, because this
+    /// is done only once.
     mutating func beginsAgain(_ journal: TusJournal) async -> Bool {
         slot?.noteAbandoned()
         guard (try? await journal.forget()) != nil, !hasBegunAgain, !control.isStopRequested else { return false }
@@ -453,8 +455,8 @@ extension TusUploadRun {
         return true
     }
 
-    /// The upload, if the stop request came too late: on a server that stores the file with its last chunk, only a
-    /// query shows whether that chunk has arrived.
+    /// The ID of the upload, if the stop request came too late: on a server that stores the file with its last chunk,
+    /// only a query shows whether that chunk has arrived.
     mutating func deliveredBeforeStop(_ file: FileContent, _ journal: TusJournal) async -> String? {
         let record = await journal.record
         guard record.mayBeStored, let part = record.parts.first, let tusID = part.tusID, let proof = part.proofs.last,

@@ -7,12 +7,12 @@ public import Tus
 extension Uploader {
     /// Resumes an unfinished upload of the journal: verifies the prefix, sends the rest, finalizes.
     ///
-    /// An interrupted multipart upload is resolved as by `resolve`, and sent again if it is not on the server. An
+    /// An interrupted multipart upload is resolved, as `resolve` does, and sent again if it is not on the server. An
     /// upload that the server no longer has is restarted. One that failed with a correctable 400 is finalized with the
-    /// corrected `details`; nil uses those of the row. Canceling the task is `control.stop()`.
+    /// corrected `details`; nil uses those of the row. Canceling the task calls `control.stop()`.
     ///
     /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone or if the row
-    ///   requires another login, or the link of another event, than the uploader has; the row is then unchanged.
+    ///   requires a login or an event link other than the uploader's; the row is then unchanged.
     public func resume(
         _ record: UploadRecord,
         details: UploadDetails? = nil,
@@ -36,13 +36,13 @@ extension Uploader {
 
     /// Discards an upload: removes it from the tus server (tus DELETE) and ends its row as `cancelled`.
     ///
-    /// An upload in one request is queried first, and ends if the server does not have its file, or if its outcome can
-    /// no longer be determined.
+    /// For a multipart upload, the server is first queried for the file; the row ends if the server does not have it,
+    /// or if the outcome can no longer be determined.
     ///
     /// `evenUnreachable` ends the row even if the server does not remove its part, or does not respond to the query.
-    /// The server may then have stored the file (a finalize was in flight). If `control` cancels it, the row stays
-    /// unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to wait for
-    /// the lock.
+    /// The server may then have stored the file (a finalize was in flight). If `control` cancels the call, the row
+    /// stays unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to
+    /// wait for the lock.
     ///
     /// - Returns: The result; with an error, and the row unchanged, if the server responds and may have stored the file
     ///   (a finalize is in flight), or does not respond and `evenUnreachable` is false.
@@ -138,7 +138,7 @@ extension Uploader {
     }
 
     /// Whether an upload was discarded before, or stopped with the same result: neither the server nor this machine has
-    /// anything of it.
+    /// any of its data.
     private static func isDiscarded(
         _ record: UploadRecord,
         in store: TokenStore,
@@ -176,8 +176,8 @@ extension Uploader {
 }
 
 extension Uploader {
-    /// From this size on, `auto` uses tus: many proxies refuse bodies of 100 MB, and an interruption
-    /// costs a whole body.
+    /// Files of at least this size are uploaded over tus by `auto`: many proxies refuse bodies of 100 MB, and after an
+    /// interruption, a whole body would have to be sent again.
     static let smallestForTus: Int64 = 64 << 20
 
     /// Sizes of chunks that a chunk-counting server receives completely: a longer body may be stored in part
@@ -286,7 +286,8 @@ extension Uploader {
             canceled: GigHiveError(.cancelled),
             retryAfter: { $0.code == .serverUnavailable ? .seconds($0.retryAfterSeconds ?? 0) : nil },
             onRetry: { (attempt, delay, error) async throws(GigHiveError) in
-                // Only an upload that has begun is displayed. The slot is free again before it waits for anything else.
+                // Only an upload that has begun is displayed. The slot is released before the upload waits for anything
+                // else.
                 guard await mayBegin(control) else { throw GigHiveError(.cancelled) }
                 onEvent(.retrying(attempt: attempt, after: delay, because: error))
             }
@@ -313,9 +314,9 @@ extension Uploader {
         return features
     }
 
-    /// The time for which the server may still be working on a file whose response was lost: it hashes, moves and
-    /// probes the file (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long
-    /// before `processingTime`.
+    /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes the file
+    /// (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long before
+    /// `processingTime`.
     func processingTime(forBytes byteCount: Int64) -> Duration {
         min(options.processingTime, .seconds(45) + .seconds(byteCount / 2_000_000))
     }

@@ -38,7 +38,7 @@ public struct GigHiveClient: Sendable {
     }
 
     /// Runs a query that an upload can do without: a 503 is retried once after a second, and there are no long waits,
-    /// because the upload itself encounters them, and reports that it waits.
+    /// because the upload itself will encounter them, and report that it waits.
     func briefly<Value: Sendable>(
         _ control: TransferControl,
         _ query: (GigHiveClient) async throws(GigHiveError) -> Value
@@ -60,7 +60,7 @@ public struct GigHiveClient: Sendable {
         let response = try await send(request(.get, "/api/uploads/\(fileID)"))
         let content = ResponseText.content(of: response.body)
         let members = content.members
-        // For a path unknown to the application, there is also a `debug` key.
+        // For a path unknown to the application, the response also has a `debug` key.
         if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil
         {
             return nil
@@ -126,7 +126,7 @@ public struct GigHiveClient: Sendable {
 
     static let healthPath = "/db/health.php"
 
-    /// A request for the health page. A 503 is not retried: it is the requested state.
+    /// A request for the health page. A 503 is not retried: it is a result of the check.
     var healthRequest: HTTPRequest {
         var request = request(.get, Self.healthPath, isAuthorized: false)
         request.verdict = { $0.status == 503 ? .final : .byStatus }
@@ -141,8 +141,8 @@ public struct GigHiveClient: Sendable {
 
     /// A served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
     ///
-    /// A response without a length may be that of any web server. PHP behind recent releases of Apache does not send
-    /// one either (gighive-d4 contract section 2), but it serves ranges, which state the length.
+    /// A response without a length may come from any web server. PHP behind recent releases of Apache does not send one
+    /// either (gighive-d4 contract section 2), but it serves ranges, which state the length.
     func servedMedia(
         _ path: String,
         control: TransferControl = TransferControl()
@@ -180,7 +180,8 @@ public struct GigHiveClient: Sendable {
 
     // MARK: Requests
 
-    /// A GET or HEAD. The changing query bypasses the server's own cache (gighive contract section 1).
+    /// A GET or HEAD. The query string changes with each request to bypass the server's own cache (gighive contract
+    /// section 1).
     func request(
         _ method: HTTPMethod,
         _ path: String,
@@ -328,8 +329,8 @@ extension GigHiveClient {
         return ["unauthenticated", "invalid_token", "token_expired"].contains(error) ? .login : nil
     }
 
-    /// The credentials that the listing requires, from the response to a request without any; nil if the server lists
-    /// for all users, or its response does not show it.
+    /// The credentials that the listing requires, from the response to a request without any; nil if the server
+    /// requires none for the listing, or its response does not show it.
     func requiredCredentials() async throws(GigHiveError) -> LoginChallenge? {
         let query = [(name: "format", value: "json"), (name: "page", value: "1")]
         let response = try await send(request(.get, "/db/database.php", query, isAuthorized: false))

@@ -15,7 +15,7 @@ struct EarlierUploads {
     /// The result, if the upload already has one; nil if the file must be sent.
     ///
     /// A row of the same file (device, inode, size, times) left by an exited process is resolved first. Then, unless
-    /// `again`, the file is a duplicate without being sent if `known` finds it.
+    /// `again` is set, a file that `known` finds is a duplicate without being sent.
     ///
     /// - Throws: `.uploadInProgress`, or a failure of the store or the network.
     func end() async throws(GigHiveError) -> UploadResult? {
@@ -34,8 +34,8 @@ struct EarlierUploads {
         return try await known(rows.filter(\.state.isFinal))
     }
 
-    /// The result, if the upload has one without resolving a row: safe without owning the file. Nil if
-    /// `end` must decide.
+    /// The result, if it can be determined without resolving a row, which is safe without owning the file. Nil if `end`
+    /// must decide.
     func endOfFinished() async throws(GigHiveError) -> UploadResult? {
         let rows = try uploader.rows(of: upload)
         guard rows.allSatisfy(\.state.isFinal) else { return nil }
@@ -94,7 +94,7 @@ struct EarlierUploads {
             guard state == .approved else { return nil }
             result.guestState = isHidden ? .hidden : state
         } else {
-            // Without its status code, nothing can be queried; another upload would store the file twice (trap D4-T10).
+            // Without the receipt, nothing can be queried; another upload would store the file twice (trap D4-T10).
             result.warnings.append(.guestReceiptLost)
         }
         result.state = .duplicate
@@ -245,8 +245,8 @@ extension Uploader {
 }
 
 /// Verifies a response about bytes that the server already has (gighive contract section 3): that it has exactly these
-/// bytes, and whether the event of the upload has them. The response alone does not show that: D2 refuses bytes of any
-/// event, and leaves the event of the refused upload empty.
+/// bytes, and whether the event of the upload has them. The response alone does not show that: D2 refuses bytes that
+/// any event has, and leaves the event of the refused upload empty.
 struct DuplicateCheck: Sendable {
     enum Finding: Sendable {
         /// The event has these bytes.
@@ -265,7 +265,8 @@ struct DuplicateCheck: Sendable {
     let event: InventoryEvent
     let control: TransferControl
 
-    /// Verifies a 409 to bytes with this SHA-256. A listing older than the request does not count against the event.
+    /// Verifies a 409 for bytes with this SHA-256. A listing older than the request does not show that the event lacks
+    /// them.
     func refusal(_ response: UploadResponse, checksum: String?, since began: ContinuousClock.Instant) async -> Finding {
         guard let fileID = response.existingFileID else {
             return await listed(checksum, fileID: nil, ServedName(kind: nil), since: began)
@@ -347,8 +348,8 @@ struct DuplicateCheck: Sendable {
     }
 
     /// The meaning of a success without a delete token: usually the server already had the bytes, and added them to the
-    /// event (D3, `linked`) or counted one more number for them (D1, `duplicate`). Nil if the server does not show
-    /// that; it may also send no token for new bytes.
+    /// event (D3, `linked`) or assigned them another number (D1, `duplicate`). Nil if the server does not show that; it
+    /// may also send no token for new bytes.
     func content(
         ofTokenless response: UploadResponse,
         checksum: String?,
@@ -382,7 +383,7 @@ struct DuplicateCheck: Sendable {
         }
     }
 
-    /// Whether an earlier upload from this machine added a file to the event; the response is the same both times.
+    /// Whether an earlier upload from this machine added a file to the event; the response is the same in both cases.
     private func wasLinkedFromHere(_ fileID: Int64, _ checksum: String?) -> Bool {
         guard let checksum,
             let earlier = try? uploader.store.uploads(checksumSHA256: checksum, host: uploader.client.server.scope)

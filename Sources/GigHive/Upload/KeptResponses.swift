@@ -42,7 +42,7 @@ public struct KeptResponses: Sendable {
         return kept.sorted { $0.receivedAt < $1.receivedAt }
     }
 
-    /// Removes a response; a token in it is lost. Nil if there is no such response.
+    /// Removes a response; any token in it is lost. Returns nil if there is no such response.
     public func discard(_ id: String) throws(StoreError) -> KeptResponse? {
         guard let response = try stored().first(where: { $0.id == id }) else { return nil }
         let summary = try Content(response, store).summary
@@ -187,7 +187,7 @@ public struct KeptResponses: Sendable {
             )
         }
 
-        /// The upload of the token; without a row in the journal, one with only its server.
+        /// The upload that the token belongs to; without a row in the journal, a record with only its server.
         func record(on server: ServerURL?, now: Date) throws(AdoptionError) -> UploadRecord {
             if let record {
                 if let server, server.scope != record.host { throw .otherServer(record.baseURL) }
@@ -214,7 +214,7 @@ public struct KeptResponses: Sendable {
 public enum AdoptionError: Error, Sendable {
     /// There is no such response.
     case unknownResponse
-    /// The file has several responses, with these IDs; empty for a copy of a file.
+    /// The file contains several responses, with these IDs; empty for a copy of a rescue file.
     case severalResponses([String])
     /// The response has no token, or more than one.
     case noToken
@@ -228,7 +228,7 @@ public enum AdoptionError: Error, Sendable {
     case otherServer(String)
     /// Another file of the host has this token.
     case tokenInUse
-    /// The entry of the file with this ID was removed on this machine, as after a deletion.
+    /// The entry of the file with this ID was removed on this machine, for example by a deletion.
     case removed(Int64)
     /// The store cannot be used.
     case store(StoreError)

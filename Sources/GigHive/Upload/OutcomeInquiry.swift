@@ -46,9 +46,9 @@ struct OutcomeInquiry: Sendable {
         case present(Copy)
         /// Neither the event nor the server's list of files has it.
         case absent
-        /// The server did not show it.
+        /// The server did not show whether it has the file.
         case noResponse(GigHiveError)
-        /// The user stopped it.
+        /// The user stopped the inquiry.
         case stopped
 
         /// Whether there is no HTTP server at the address, so waiting for the file is pointless.
@@ -160,7 +160,8 @@ struct OutcomeInquiry: Sendable {
         isRetryable: true
     )
 
-    /// One HEAD for each kind of media; the listing, page by page, if the file is served or if this check decides.
+    /// Sends one HEAD for each kind of media, and reads the listing, page by page, if the file is served or if this
+    /// check is the last.
     ///
     /// A server that has finished without listing the file has stored its bytes without a row.
     private func check(isLast: Bool, hasFinished: Bool, control: TransferControl) async -> Finding {

@@ -20,7 +20,7 @@ internal import Synchronization
         public let warnings: [UploadWarning]
         /// The source in the journal: its path, or the name given to standard input.
         let journalPath: [UInt8]
-        /// The file when it was checked; nil for spooled standard input.
+        /// The identity of the file when it was checked; nil for spooled standard input.
         let identity: FileIdentity?
         /// The copy of standard input; nil for a file.
         let spool: SpoolFile?
@@ -33,7 +33,7 @@ internal import Synchronization
     /// A member of `Values`.
     public subscript<Member>(dynamicMember path: KeyPath<Values, Member>) -> Member { values[keyPath: path] }
 
-    /// Warnings of the checks, for every transport.
+    /// Warnings from the checks, for every transport.
     public var warnings: [UploadWarning] { values.warnings }
 
     /// The same upload with other details.
@@ -151,7 +151,8 @@ extension MediaType {
 }
 
 extension PreparedUpload {
-    /// Opens the source again, for sending. Throws `.sourceChanged` if it is not the checked one, or was modified.
+    /// Opens the source again, for sending. Throws `.sourceChanged` if it is not the file that was checked, or was
+    /// modified.
     func open() throws(GigHiveError) -> FileContent {
         if let spool = self.spool {
             return FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount)
@@ -178,8 +179,8 @@ extension PreparedUpload {
 }
 
 enum FileDigest {
-    /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or not the one
-    /// of this `identity`, or after a stop.
+    /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or a file with another identity,
+    /// or after a stop.
     static func hex(path: [UInt8], identity: FileIdentity?, until control: TransferControl? = nil) async -> String? {
         guard let identity, let file = try? SourceFile(path: path), file.status == identity,
             let digest = try? await of(file.descriptor, byteCount: identity.size, until: control),
@@ -255,9 +256,9 @@ final class HashTap: ByteTap {
 
 /// Detects, while a large file is sent slowly, that the event already has its bytes, and stops the transfer.
 ///
-/// After a second of sending, if less than a quarter was sent, the file is hashed on its own thread, and the journal
-/// and the server are queried by digest. A match stops the transfer gracefully: only while body bytes remain, so never
-/// a finalize in flight. A failed query changes nothing.
+/// After a second of sending, if less than a quarter has been sent, the file is hashed on its own thread, and the
+/// journal and the server are queried by digest. A match stops the transfer gracefully: only while body bytes remain,
+/// so a finalize in flight is never stopped. A failed query changes nothing.
 ///
 /// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use
 /// `end` if the transfer was canceled.
@@ -269,7 +270,7 @@ final class LookAhead: Sendable {
         var end: UploadResult?
     }
 
-    /// Stops with the upload's own control, and if the file need not be sent.
+    /// Stops when the upload's own control does, or when the file need not be sent.
     let control: TransferControl
     private let uploader: Uploader
     private let upload: PreparedUpload

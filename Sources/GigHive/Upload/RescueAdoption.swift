@@ -6,7 +6,7 @@ public enum RescueAdoption {
     /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///
     /// The response to an upload that a running process owns is left to that process, unless it is `uploadID`, which
-    /// the caller owns. Waits for another process that adopts at the same time.
+    /// the caller owns. Waits for another process that is adopting responses at the same time.
     ///
     /// - Returns: The stored tokens, and the files that remain because their tokens cannot be assigned, for
     ///   notes to the user.
@@ -54,21 +54,21 @@ public enum RescueAdoption {
         let status = abandoned.status ?? 0
         var response = UploadResponse.parse(status: status, body: abandoned.body)
         guard abandoned.status != nil, let record = try store.upload(abandoned.uploadID) else {
-            // Without its row, the file of a token is unknown; `uploads adopt` accepts it with an ID.
+            // Without the upload's row, the file of a token is unknown; `uploads adopt` accepts the token with an ID.
             return releaseUnlessNeeded(abandoned, response, isTokenStored: false)
         }
         // The row that makes a response unnecessary may be in SQLite's log and not on disk yet.
         try store.synchronize()
         guard awaitsResponse(record.state) else {
-            // Already committed; only the response was left. A row with another result must not remove the only copy of
-            // a token.
+            // Already committed; only the response was left. A row with another result must not cause the only copy of
+            // a token to be removed.
             let isStored =
                 try response.deleteToken.map { token throws(StoreError) in
                     try store.hasToken(token, host: record.host, ofOtherThan: nil)
                 } ?? false
             return releaseUnlessNeeded(abandoned, response, isTokenStored: isStored, checksum: record.checksumSHA256)
         }
-        // An invalid response may lack the ID that a query found since.
+        // An invalid response may lack the ID that a query has found since.
         response.fileID = response.fileID ?? record.fileID
         if let token = response.deleteToken, try store.hasToken(token, host: record.host, ofOtherThan: response.fileID)
         {
@@ -101,8 +101,8 @@ public enum RescueAdoption {
         return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
-    /// A token whose status contradicts the upload: it is stored for its ID, or for the file that the server has
-    /// reported since. A query determines the outcome of the upload.
+    /// A token in a response whose status contradicts it: it is stored for the ID in the response, or for the file that
+    /// the server has reported since. A query determines the outcome of the upload.
     private static func adoptUnconfirmed(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,

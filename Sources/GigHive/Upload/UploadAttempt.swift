@@ -12,8 +12,8 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
-    /// Whether the file still had the sent bytes at the end of the attempt; later changes do not count. Unless they are
-    /// stored, only its status is compared.
+    /// Whether the file still had the sent bytes at the end of the attempt; later changes do not count. Unless the
+    /// server has stored the file, only its status is compared.
     let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
@@ -92,8 +92,8 @@ struct UploadAttempt: Sendable {
     }
 }
 
-/// Runs once, when the whole body was sent: finishes the digest and records it in the journal with the state `sent`, so
-/// that a later process can query the file without reading it again.
+/// Runs once, when the whole body has been sent: finishes the digest and records it in the journal with the state
+/// `sent`, so that a later process can query the server for the file without reading it again.
 private final class BodyEnd: Sendable {
     /// Below this size a later process reads the file again; a write to disk would cost more than the upload.
     private static let smallestNoted: Int64 = 1 << 20
@@ -188,7 +188,7 @@ indirect enum UploadVerdict: Sendable {
             // From a web server or proxy that did not receive the whole request; the application responds in JSON.
             return .refused(error, mayRepeat: !error.isOfHTTPSPort)
         case 400..<500 where !refusals.contains(head.status):
-            // A proxy may send it while the application continues with a complete body.
+            // A proxy may send this while the application is still processing a complete body.
             return bodyComplete
                 ? .unknown(error, isServerFinished: false) : .refused(error, mayRepeat: error.isRetryable)
         case 500 where error.code == .serverRace && bodyComplete:
@@ -205,7 +205,7 @@ indirect enum UploadVerdict: Sendable {
                 return .refused(error, mayRepeat: head.status != 500)
             }
             // A 500 comes from a script that has finished, perhaps after storing the file (trap T7). Other codes come
-            // from a proxy, while the script behind it may continue.
+            // from a proxy, while the script behind it may still be running.
             return .unknown(error, isServerFinished: head.status == 500)
         default:
             return .refused(error, mayRepeat: false)

@@ -15,7 +15,7 @@ struct UploadOutcomeRecorder {
     }
     /// Whether the token is committed immediately, without waiting for those of other uploads.
     var isUrgent = true
-    /// Whether only the rescue file has the part of the response with the token.
+    /// Whether the part of the response with the token is only in the rescue file.
     var keepsResponse = false
     /// A response with a token whose status does not confirm the upload.
     @BoxedOptional var unconfirmed: UploadResponse?
@@ -71,7 +71,7 @@ extension UploadOutcomeRecorder {
         isPlanned = true
     }
 
-    /// Writes the intent once more, with the current time, from which the server may be working on the upload.
+    /// Writes the intent once more, with the current time: from now on, the server may be working on the upload.
     mutating func renewIntent() async throws(GigHiveError) {
         record.updatedAt = now()
         let change = UploadChange(state: record.state, updatedAt: record.updatedAt)
@@ -86,7 +86,7 @@ extension UploadOutcomeRecorder {
         isPlanned = false
     }
 
-    /// Takes over the measurements of an attempt.
+    /// Records the measurements of an attempt.
     mutating func note(_ attempt: UploadAttempt) {
         let metrics = attempt.response.metrics
         record.attempts += max(1, metrics.attempts)
@@ -95,7 +95,7 @@ extension UploadOutcomeRecorder {
         result.bytesSent = metrics.bodyBytesSent
         result.checksumSHA256 = record.checksumSHA256
         note(status: attempt.response.response?.status)
-        // A refused login and a server that is down have processed nothing.
+        // A server that refused the login or is down has processed nothing.
         if case .refused(let error, _) = attempt.verdict, error.endsRun || metrics.bodyBytesSent == 0 { return }
         result.hasSentContent = true
     }
@@ -122,8 +122,8 @@ extension UploadOutcomeRecorder {
         try await store.note(record.uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
     }
 
-    /// All bytes were sent from this file. A file that replaced the one of the row is found by later uploads only then:
-    /// until then, bytes on the server may be those of the earlier file.
+    /// All bytes were sent from this file. A file that replaced the one in the row is recorded only now, because until
+    /// now, bytes on the server might be those of the earlier file.
     mutating func noteReplaced(by identity: FileIdentity) throws(StoreError) {
         guard record.identity != identity else { return }
         record.identity = identity
@@ -183,7 +183,7 @@ extension UploadOutcomeRecorder {
     mutating func end(_ state: UploadState, _ error: GigHiveError?) {
         result.state = state
         result.error = error
-        // The time for which a server may still be working counts from the loss of the response, or from the last
+        // The time during which a server may still be working counts from the loss of the response, or from the last
         // record of an exited process. A query does not restart it.
         if state != .unknownOutcome || (record.state != .unknownOutcome && !result.isResumed) {
             record.updatedAt = now()
@@ -224,7 +224,7 @@ extension UploadOutcomeRecorder {
         end(.tokenLost, GigHiveError(.tokenLost, detail: detail, httpStatus: response.status, fileID: response.fileID))
     }
 
-    /// The server has stored a guest's upload, and its only response with a receipt was lost.
+    /// The server has stored a guest's upload, and the only response with the receipt was lost.
     mutating func endWithoutReceipt() {
         result.error = nil
         result.warnings += [.notVerified, .guestReceiptLost]
@@ -384,7 +384,8 @@ extension UploadOutcomeRecorder {
             rescuePath: rescuePath,
             store: error
         )
-        // Only the rescue file matters; the row is updated for `uploads status`. A repeated call keeps its time.
+        // Only the rescue file matters; the row is updated for `uploads status`. A repeated call does not change the
+        // row's time.
         guard record.state != .finalized || record.fileID != result.fileID else { return }
         try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
     }
@@ -449,8 +450,8 @@ extension UploadOutcomeRecorder {
         end(.refusedDuplicate, error)
     }
 
-    /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself;
-    /// for others, the server is queried later.
+    /// A refusal that an earlier process received and did not confirm. Only a refusal by D3 is about bytes of the event
+    /// itself; for others, the server is queried later.
     mutating func endAsUnconfirmedDuplicate(_ response: UploadResponse) {
         guard response.dialect == .assets, let checksum = response.checksumSHA256, checksum == record.checksumSHA256
         else {
@@ -568,7 +569,7 @@ extension UploadOutcomeRecorder {
     /// a token that is not in the store.
     mutating func finish(response: UploadResponse?, rescuePath: String) async {
         if let response = unconfirmed {
-            // Without a report of the server, the response's own ID is used; it was not contradicted.
+            // If the server reported no ID, the response's own ID is used; it was not contradicted.
             if result.fileID == nil || result.fileID == response.fileID { await storeToken(of: response) }
             guard unconfirmed != nil else { return }
             unconfirmed = nil

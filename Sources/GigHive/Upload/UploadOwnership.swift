@@ -45,7 +45,7 @@ enum SourceLock {
             .joined(separator: "-")
     }
 
-    /// The same for a place among the unfinished uploads on a host; guests have separate places.
+    /// The same for a slot among the unfinished uploads on a host; guests have separate slots.
     static func name(ofSlotOn host: String, isGuest: Bool) -> String {
         [isGuest ? "g" : "p", hash(of: host)].joined(separator: "-")
     }

@@ -111,8 +111,8 @@ public enum UploadWarning: Sendable, Equatable {
     case responseKept(path: String)
     /// The server had the file from an earlier upload from this machine, whose delete token was lost.
     case tokenLostEarlier
-    /// The server refused the file as a duplicate, and an attempt from this machine may have stored it, whose response a
-    /// proxy replaced; its delete token is then lost.
+    /// The server refused the file as a duplicate. It may have been stored by an attempt from this machine whose
+    /// response a proxy replaced; its delete token is then lost.
     case tokenMayBeLost
     /// The server responded with HTML that contained the JSON.
     case respondedInHTML
@@ -133,7 +133,7 @@ public enum UploadWarning: Sendable, Equatable {
 
 /// The limitations of a server with tus in PHP (gighive-d4 contract sections 3 and 4).
 public struct TusLimits: Sendable, Equatable {
-    /// Whether the server issues no delete token although the user could use one.
+    /// Whether the server issues no delete token even though the user could use one.
     public var isWithoutToken: Bool
     /// Names of the details that the server ignores.
     public var ignoredDetails: [String] = []

@@ -49,7 +49,7 @@ struct UploadRun {
             let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
             // A file whose digest is known was probably uploaded earlier: checking that takes no lock.
             if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) { return adopt(end) }
-            // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+            // The source is locked before the journal is searched, so that two uploads of one file cannot both pass.
             let sourceLock = try UploadOwnership.ofSource(upload, host: recorder.record.host, in: uploader.directory)
             defer { sourceLock?.release() }
             if let end = try await lookUp(earlier, onlyFinished: false) { return adopt(end) }
@@ -102,7 +102,7 @@ struct UploadRun {
 
     // MARK: Before the first byte
 
-    /// Sending a file of this length takes longer than writing its intent, so writing that ahead gains nothing.
+    /// Sending a file of this length takes longer than writing its intent, so writing the intent ahead gains nothing.
     private static let aheadLimit: Int64 = 1 << 20
 
     /// Limits concurrent lookups: more uploads may wait for slots and commits than may query the server.
@@ -361,7 +361,7 @@ struct UploadRun {
 
     // MARK: Waiting
 
-    /// Waits before the next attempt. False if the user stopped the wait.
+    /// Waits before the next attempt. Returns false if the user stopped the wait.
     private func waitToRepeat(_ again: Again) async -> Bool {
         onEvent(.retrying(attempt: recorder.result.attempts, after: again.delay, because: again.error))
         return await !control.waitForStop(upTo: again.delay)

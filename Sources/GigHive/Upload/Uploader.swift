@@ -18,7 +18,8 @@ public struct Uploader: Sendable {
     var schedule = OutcomeInquiry.Schedule()
     /// Retries of finalize while the tus server has not notified the application that an upload is complete.
     @Boxed var finalizeRetry = RetryPolicy.finalize
-    /// Retries of finalize while the server still reports a complete upload as pending; after that it never completes.
+    /// Retries of finalize while the server still reports a complete upload as pending; one that is still pending after
+    /// them never completes.
     @Boxed var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
@@ -33,7 +34,7 @@ public struct Uploader: Sendable {
     var groupsCommits = false
     /// Set while a batch of parallel uploads runs: limits the number of them that query the server for earlier uploads.
     var lookups: TransferSlots?
-    /// An intent that was written ahead is written again if the upload begins later than this.
+    /// An intent that was written ahead is written again if the upload begins more than this much later.
     var intentLifetime = Duration.seconds(1)
     /// Set while a batch runs: called with a failure that ends the run, before another upload may begin.
     var onRunFailure: (@Sendable (GigHiveError) -> Void)?
@@ -129,7 +130,7 @@ public struct Uploader: Sendable {
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
-        // A stopped upload blocks one of five slots for a day, so it is not stopped for a copy on the server.
+        // A stopped upload blocks one of five slots for a day, so it is not stopped when a copy is found on the server.
         let isStoppable = features.offsetUnit != .chunks
         var run = TusUploadRun(
             uploader: self,
@@ -157,7 +158,8 @@ public struct Uploader: Sendable {
     /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running
     /// process owns is not changed: the result is `.uploadInProgress`. A tus upload that was never finalized is not
     /// changed either, because it can be resumed. A finalize that may be in flight is awaited, and repeated once the
-    /// server cannot be working on it. Canceling the task cancels the query; the row then stays `unknown_outcome`.
+    /// server can no longer be working on it. Canceling the task cancels the query; the row then stays
+    /// `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {
         await resolve(record, control: TransferControl(), onEvent: { _ in })
     }
@@ -206,13 +208,13 @@ public struct Uploader: Sendable {
     /// Whether files are sent with an event link instead of a login.
     public var isGuest: Bool { options.guest != nil }
 
-    /// Waits for a slot among the running transfers. False if the upload must not be started (again).
+    /// Waits for a slot among the running transfers. Returns false if the upload must not be started (again).
     func mayBegin(_ control: TransferControl) async -> Bool {
         guard !control.isStopRequested, await permit?.begin() ?? true else { return false }
         return !control.isStopRequested
     }
 
-    /// A response with the server's ID, even for a token without one: the listing has it.
+    /// The response with the file's ID, which is taken from the server if the response has none.
     func identified(
         _ response: UploadResponse,
         _ recorder: UploadOutcomeRecorder,
@@ -275,8 +277,8 @@ extension Uploader {
     /// was checked is read again: its name, links, permissions and times may change at any time. Caches the digest.
     ///
     /// The first byte was read after `readingBegan`. Without `mayReadAgain`, a file whose status has changed counts as
-    /// changed: if nothing depends on it, reading a large file would only take time. False after a stop of `control`, if
-    /// the file was not read completely.
+    /// changed: if nothing depends on it, reading a large file would only waste time. Returns false after a stop of
+    /// `control`, if the file was not read completely.
     func isUnchanged(
         _ upload: PreparedUpload,
         _ file: FileContent,
@@ -307,7 +309,8 @@ extension Uploader {
         return true
     }
 
-    /// Reads the whole file for its digest, on its own thread, and caches it. Nil if the file is gone or changed.
+    /// Reads the whole file for its digest, on its own thread, and caches it. Returns nil if the file is gone or
+    /// changed.
     func readDigest(of upload: PreparedUpload) async -> String? {
         let readingBegan = now()
         guard let identity = upload.identity,
@@ -361,13 +364,13 @@ public struct UploadOptions: Sendable {
     public var parallelParts: Int
     /// An event link instead of a login; uploads then go over tus only.
     public var guest: GuestAccess?
-    /// From this size in bytes on, a file that is sent slowly is hashed ahead of its transfer, so that a copy on the
+    /// A file of at least this size in bytes that is sent slowly is hashed ahead of its transfer, so that a copy on the
     /// server is found before all of it is sent.
     public var lookAheadBytes: Int64 = 8 << 20
 
     /// The choice of transport.
     public enum TransportChoice: String, Sendable, CaseIterable {
-        /// tus from 64 MiB if the server supports it, otherwise multipart.
+        /// tus for files of 64 MiB or more if the server supports it, otherwise multipart.
         case auto
         /// One request for any size.
         case multipart

@@ -156,9 +156,9 @@ package struct JSONCursor {
         return position
     }
 
-    /// Skips the next value if it is spelled like an earlier one, which reached from `start()` before it to
-    /// `start()` after it, and returns whether it did. Only strings, arrays and objects can be recognized: they
-    /// end with a delimiter.
+    /// Skips the next value if its text is the same as that of an earlier one, and returns whether it did. `value` is
+    /// the range of the earlier one, between the offsets that `start()` returned before and after it. Only strings,
+    /// arrays and objects can be recognized: they end with a delimiter.
     package mutating func skipRepetition(of value: Range<Int>) -> Bool {
         skipBlanks()
         guard text.endIndex - position >= value.count else { return false }
@@ -211,7 +211,7 @@ package struct JSONCursor {
 
     // MARK: Bytes
 
-    /// In place: a slice of the text would be reference-counted.
+    /// Accesses the bytes in place: a slice of the text would be reference-counted.
     private func withBytes<Result>(_ range: Range<Int>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         text.withUnsafeBufferPointer { bytes in
             let first = range.lowerBound - text.startIndex

@@ -1,5 +1,5 @@
-/// Reads a JSON text (RFC 8259) into a `JSONValue`. Foundation's decoder tries one type after the other and takes as
-/// long for a response as sending a small file.
+/// Reads a JSON text (RFC 8259) into a `JSONValue`. Foundation's decoder tries one type after another, and takes as
+/// long to decode a response as it takes to send a small file.
 ///
 /// A string that is not text (a lone surrogate, invalid UTF-8, a bare control character) and a number that no type can
 /// represent are `null`; any other syntax error makes the whole text invalid.

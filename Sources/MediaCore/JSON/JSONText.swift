@@ -23,7 +23,7 @@ package enum JSONText {
         json.append(UInt8(ascii: "\""))
     }
 
-    /// Whether nothing has to be escaped. Without an early exit, many bytes are compared at once.
+    /// Whether nothing has to be escaped. The loop has no early exit, so that many bytes are compared at once.
     private static func isPlain(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
         var others: UInt8 = 0
         for byte in utf8 { others |= byte &- 0x20 > 0x7E - 0x20 || byte == 0x22 || byte == 0x5C ? 1 : 0 }

@@ -11,7 +11,7 @@ package enum JSONValue: Sendable, Equatable {
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
-    /// JSON text with its own number format; only written.
+    /// JSON text with its own number format; only for writing.
     case verbatim(String)
 
     /// The object in a text; nil for any other value and for invalid JSON.

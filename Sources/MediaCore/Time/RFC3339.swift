@@ -13,7 +13,7 @@ package enum RFC3339 {
         return text.withUTF8 { microseconds($0) }
     }
 
-    /// Whole seconds since 1970, rounded down; nil like `microseconds`.
+    /// Whole seconds since 1970, rounded down; nil in the same cases as `microseconds`.
     package static func seconds(_ text: some StringProtocol) -> Int64? {
         microseconds(text).map { $0.flooredDivision(by: 1_000_000).quotient }
     }

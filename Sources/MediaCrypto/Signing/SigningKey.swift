@@ -51,8 +51,8 @@ public final class SigningKey: Sendable {
 
     /// Opens a key through an OpenSSL provider: `handle:0x81000001`, `object:…`, `file:/path/key.pem`, `pkcs11:…`.
     ///
-    /// Blocks as long as the provider's hardware takes. Never prompts for a passphrase. The private half stays with the
-    /// provider, which is loaded beside the default one and preferred.
+    /// Blocks for as long as the provider's hardware takes. Never prompts for a passphrase. The private half stays with
+    /// the provider, which is loaded in addition to the default one and preferred.
     ///
     /// - Throws: `CryptoError` if the provider is missing or cannot start, or if the key does not exist, is not on
     ///   P-256 or is not the provider's: a key in an ordinary file is not a TPM key.
@@ -66,7 +66,7 @@ public final class SigningKey: Sendable {
         try secret.pem()
     }
 
-    /// ECDSA with SHA-256: 64 bytes, r‖s. Blocks as long as the provider's hardware takes.
+    /// ECDSA with SHA-256: 64 bytes, r‖s. Blocks for as long as the provider's hardware takes.
     public func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard let raw = ECDSASignature.raw(from: try secret.sign(message)) else {
             throw CryptoError("not a P-256 signature")
@@ -92,7 +92,7 @@ private final class Secret: @unchecked Sendable {
     }
 
     deinit {
-        // Before the library, which is released with the properties: it must outlive its key.
+        // The key is freed before the library, which must outlive it and is released with the properties.
         EVP_PKEY_free(key)
     }
 
@@ -105,7 +105,7 @@ private final class Secret: @unchecked Sendable {
         }
     }
 
-    /// DER.
+    /// Returns the signature in DER.
     func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         try lock.withLock { _ throws(CryptoError) in
             ERR_clear_error()
@@ -350,7 +350,7 @@ struct PEMBlock: ~Copyable {
     /// The DER inside. The copy is not overwritten, so it is only for DER that is not secret.
     borrowing func copy() -> [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: count)) }
 
-    /// Reads the DER to its last byte with one of OpenSSL's `d2i` functions. `wanted` is for the error.
+    /// Reads the DER to its last byte with one of OpenSSL's `d2i` functions. `wanted` is used in the error.
     func parse(
         _ wanted: String,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
