@@ -63,7 +63,7 @@ import Testing
         #expect(try #require(error.hint).hasSuffix(command), "\(error)")
     }
 
-    /// The journal does not have the link, which is secret.
+    /// The journal does not contain the link, which is secret.
     @Test(arguments: [
         ("u-1", "mediactl uploads resume u-1 --event-link-file FILE"),
         (nil, "run the same command again with --event-link-file FILE"),
@@ -92,7 +92,7 @@ import Testing
         #expect(ErrorCatalog.userFacingError(of: error).hint == "upload it with --transport \(transport)")
     }
 
-    /// Only a file in an event is said to be in another one.
+    /// Only a file in an event is reported as being in another one.
     @Test(arguments: [(nil, "in another event, but not in this one"), ("event", "outside any event")])
     func aRefusedFileIsNotAlwaysInAnotherEvent(field: String?, place: String) {
         let error = GigHiveError(.refusedDuplicate, field: field, fileID: 18)

@@ -73,7 +73,7 @@ import Testing
             ([(0, .terminate), (1, .terminate)], ["SIGTERM 1", "SIGTERM 2", "end SIGTERM"]),
             ([(0, .terminate), (0.5, .terminate), (0.5, .terminate)], ["SIGTERM 1", "SIGTERM 2", "end SIGTERM"]),
             ([(0, .terminate), (5, .interrupt), (0.1, .interrupt)], ["SIGTERM 1", "SIGINT 2", "end SIGTERM"]),
-            // Ctrl-C waits without a limit; a signal of the system sets one.
+            // Ctrl-C waits without a limit; a signal from the system sets one.
             ([(0, .interrupt), (5, .terminate), (0, .hangup)], ["SIGINT 1", "SIGTERM 1"]),
             ([(0, .user2), (0, .cpuLimit)], ["SIGUSR2 1"]),
         ] as [([(Double, StopSignal)], [String])]

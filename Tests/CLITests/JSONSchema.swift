@@ -3,8 +3,8 @@ import Foundation
 /// The part of JSON Schema 2020-12 that `docs/schemas` uses. An unsupported keyword is an error, so that no rule is
 /// ignored silently.
 ///
-/// The schemas are open: later versions may add keys, states and codes. Records of this version are checked
-/// strictly: closed, an object has no undocumented key, and a value with `examples` is one of them.
+/// The schemas are open: later versions may add keys, states and codes. Records of this version are checked strictly
+/// (`isClosed`): an object has no undocumented key, and a value with `examples` is one of them.
 struct JSONSchema: @unchecked Sendable {
     // Written once in `init` and only read afterwards; JSONSerialization's values are immutable.
     private let root: [String: Any]

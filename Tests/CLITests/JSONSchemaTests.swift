@@ -107,8 +107,8 @@ import Testing
         try Self.expectExactShape((head + members).json(isForTerminals: true), schema: name)
     }
 
-    /// The record is valid, and becomes invalid if a key is removed or its type is changed, at any depth. With an additional
-    /// key it is valid as a record of a later version, but not as one of this version.
+    /// The record is valid, and becomes invalid if a key is removed or its type is changed, at any depth. With an
+    /// additional key it is valid as a record of a later version, but not as one of this version.
     ///
     /// - Parameters:
     ///   - line: The record.

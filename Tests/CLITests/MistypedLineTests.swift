@@ -75,11 +75,11 @@ import Testing
             "--api-key is not supported: other users can see arguments",
             "use --api-key-file FILE or MEDIACTL_API_KEY"
         ),
-        // Also where another argument is missing.
+        // A suggestion is also made if another argument is missing.
         Slip("upload --files-form=list.txt", "unknown option --files-form", "did you mean: --files-from"),
         Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),
         Slip("sync download --misssing --output x", "unknown option --misssing", "did you mean: --missing"),
-        // Never an option that weakens security, nor the same word.
+        // Neither an option that weakens security nor the same word is suggested.
         Slip("uploads list --alll", "unknown option --alll", "did you mean: --all"),
         Slip("uploads status --all", "unknown option --all", "see mediactl uploads status --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),

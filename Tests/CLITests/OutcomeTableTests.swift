@@ -143,8 +143,9 @@ import Testing
 
     // MARK: Refinements
 
-    /// From the contracts: a file per type of server, a line per response whose meaning differs from that of its status.
-    /// Its columns are the status, the request, the code, whether it is retryable, and the server's code or message.
+    /// From the contracts: one file per type of server, with one line per response whose meaning differs from that of
+    /// its status. The columns are the status, the request, the code, whether it is retryable, and the server's code or
+    /// message.
     @Test(arguments: OutcomeTable.servers.map(\.kind)) func aMarkRefinesTheStatus(kind: String) throws {
         let server = try #require(OutcomeTable.servers.first { $0.kind == kind })
         var used: Set<Int> = []

@@ -23,7 +23,7 @@ struct BuiltClientTests {
 
         #expect(ending.status == 0, "\(ending.output)\(ending.errors)")
         let form = try ParsedForm(json: try Data(contentsOf: URL(filePath: scratch.file("dump.json"))))
-        // Without parts that were not specified: an empty one differs from a missing one (trap T6).
+        // Fields that were not specified have no part: an empty part differs from a missing one (trap T6).
         #expect(
             Set(form.fields.compactMap(\.first)) == [
                 "event_date", "org_name", "event_type", "label", "participants", "notes",

@@ -3,7 +3,7 @@ import FuzzEntries
 import TestSupport
 import Testing
 
-/// Every seed input of the fuzzers, and every input that once caused a failure, through the code that the fuzzers
+/// Passes every seed input of the fuzzers, and every input that once caused a failure, to the code that the fuzzers
 /// call.
 @Suite("Corpus replay")
 struct CorpusReplayTests {

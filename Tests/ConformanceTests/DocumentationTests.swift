@@ -5,8 +5,8 @@ import Testing
 /// Verifies the documents: their console sessions are run against the sandbox.
 @Suite("Documentation")
 struct DocumentationTests {
-    /// The README and every guide with a session, in three lists that run in parallel: the guide to resumed uploads waits
-    /// for about as long as each of the others.
+    /// The README and every guide with a session, in three lists that run in parallel: the guide to resumed uploads
+    /// waits for about as long as each of the others.
     private static func documents() throws -> [[String]] {
         let slow = "docs/guides/resumable.md"
         let guides = try FileManager.default.contentsOfDirectory(atPath: Repository.path("docs/guides"))
@@ -145,7 +145,7 @@ struct DocumentationTests {
         ]) { $1 }
     }
 
-    // With only the environment that cron sets.
+    // The line is run with only the environment that cron sets.
     @Test("the crontab line works, and prints only when something is wrong")
     func crontab() async throws {
         let directory = try TemporaryDirectory()

@@ -67,7 +67,7 @@ final class BatchLog: Sendable {
         return .refused(result)
     }
 
-    /// Responds to uploads whose content starts with a status with that status.
+    /// If the content of an upload starts with a status, responds with that status.
     private static func picky() throws -> FakeGigHive {
         try FakeGigHive { request, connection, _, _ in
             guard request.path == "/api/uploads.php", let status = Int(request.fileContent.prefix(3)) else {

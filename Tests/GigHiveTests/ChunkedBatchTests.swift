@@ -25,7 +25,8 @@ import Tus
         return (log, try await mostUnfinished(bench))
     }
 
-    /// From the requests, in the order they ended: an upload is unfinished from its creation to its last chunk.
+    /// Computed from the requests, in the order they ended: an upload is unfinished from its creation to its last
+    /// chunk.
     private func mostUnfinished(_ bench: ResumableBench) async throws -> Int {
         var unfinished = 0
         var most = 0
@@ -53,7 +54,8 @@ import Tus
         #expect(try await bench.stored().count == files)
     }
 
-    /// Two uploads of other users leave three slots: the fourth upload waits until another one of the same batch is complete.
+    /// Two uploads of other users leave three slots: the fourth upload waits until another one of the same batch is
+    /// complete.
     @Test func anUploadWithoutASlotWaitsForItsBatch() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["tus-patch:slow=2000000"])
         let bench = try ResumableBench(sandbox, retries: 3)

@@ -7,8 +7,8 @@ import Tus
 
 @testable import GigHive
 
-/// Uploads whose offset on the server is not the number of bytes there, because another client sent chunks of other sizes
-/// (gighive-d4 contract 4.2): the file is uploaded again, and never spliced.
+/// Uploads whose offset on the server differs from the number of stored bytes, because another client sent chunks of
+/// other sizes (gighive-d4 contract 4.2): the file is uploaded again, and never spliced.
 @Suite struct ChunkedDriftTests {
     /// The sizes of a row of the contract's table, in MiB. The first chunk, of 8 MiB, is sent by mediactl.
     struct Row: CustomTestStringConvertible, Sendable {

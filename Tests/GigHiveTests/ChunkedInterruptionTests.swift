@@ -44,7 +44,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
         let seen = try await sandbox.requests()
         #expect(seen.count { $0.method == "POST" && $0.path == "/files/" } == 1)
-        // One chunk at most is sent again.
+        // At most one chunk is sent again.
         #expect(try await bench.patchedBytes() <= Int64(50 * Self.mebibyte))
     }
 

@@ -85,7 +85,7 @@ import Testing
         Response(status: 302, code: .redirected),
         Response(status: 405, code: .unexpectedResponse),
         Response(status: 500, body: #"{"error":"Server Error","message":"M"}"#, code: .serverError),
-        // From a proxy: the application behind it may still be deleting the file.
+        // A proxy's response: the application behind it may still be deleting the file.
         Response(status: 502, code: .unknownOutcome), Response(status: 504, code: .unknownOutcome),
         Response(status: 503, code: .serverUnavailable),
     ]) func everyOtherResponseKeepsTheEntry(_ response: Response) async throws {

@@ -262,7 +262,7 @@ import Testing
 
     // MARK: Lost responses
 
-    /// A HEAD response counts only with the length that was uploaded, and does not override the listing.
+    /// A HEAD response counts only if it has the length that was uploaded, and does not override the listing.
     @Test(arguments: [(2, false), (3, true)])
     func aServedFileProvesNothing(_ length: Int, _ hasListing: Bool) async throws {
         let bench = try Workbench.overriding { request, connection, _, _ in
@@ -413,7 +413,7 @@ import Testing
         #expect(await gate.enter(event) == .refused)
     }
 
-    /// As the database compares names, and as late D2 releases list them.
+    /// Names are compared as the database compares them, and as late D2 releases list them.
     @Test(arguments: [
         ("The  Band", "the band", true), ("Café Noir", "cafe noir", true), ("O’Neil – Live", "oneil - live", true),
         ("Łódź — Øre", "lodz - ore", true), ("Band", "Bands", false),

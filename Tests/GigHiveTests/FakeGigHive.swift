@@ -75,7 +75,8 @@ struct FakeFile: Sendable {
     var responseWithoutToken: String { response.replacing(",\"delete_token\":\"\(token)\"", with: "") }
 }
 
-/// A small GigHive on a scripted server: it stores, lists and deletes, and a test may override any response.
+/// A small GigHive server, based on a scripted server: it stores, lists and deletes, and a test may override any
+/// response.
 final class FakeGigHive: Sendable {
     /// Responds to a request itself and returns true, or returns false for the default response. The number counts
     /// uploads from 1.
@@ -198,7 +199,7 @@ struct Workbench {
         )
     }
 
-    /// A server whose responses to one path, by default that of uploads, are those of the test.
+    /// A server whose responses to one path, by default that of uploads, are set by the test.
     init(
         respondingTo path: String = "/api/uploads.php",
         retries: Int = 0,
@@ -212,7 +213,7 @@ struct Workbench {
         try self.init(server, retries: retries)
     }
 
-    /// A server with responses of the test; the closure returns false to leave a response to the server.
+    /// A server whose responses a test may override; the closure returns false for the default response.
     static func overriding(retries: Int = 0, _ override: @escaping FakeGigHive.Override) throws -> Workbench {
         try Workbench(try FakeGigHive(override), retries: retries)
     }

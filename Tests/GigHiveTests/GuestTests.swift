@@ -82,7 +82,7 @@ import Tus
         #expect(access.displayName == "Aunt Ü")
     }
 
-    /// The server cuts a longer name, within a character if need be, and fails after it has stored the file.
+    /// The server truncates a longer name, even within a character, and fails after it has stored the file.
     @Test func aDisplayNameHasAtMost100Bytes() async throws {
         let bench = try await start()
         let token = try #require(EventToken(Self.secret))
@@ -207,7 +207,7 @@ import Tus
         #expect(result.guest != nil)
     }
 
-    /// The server files an upload in the event of the link with which it is finalized.
+    /// The server adds an upload to the event of the link with which it is finalized.
     @Test(arguments: ["2026-03-02,Wedding of A and B", "2026-03-01,Other"])
     func aLinkOfAnotherEventResumesNothing(_ event: String) async throws {
         var bench = try await start(other: event)

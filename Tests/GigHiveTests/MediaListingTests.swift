@@ -87,7 +87,8 @@ import Testing
         #expect(try await bench.client.media(including: asset).sizeBytes == 3)
     }
 
-    /// D1 and D2 report when a file was stored, D3 does not; none lists the event type (contract 2.5 and section 7).
+    /// D1 and D2 report when a file was stored, but D3 does not; none lists the event type (contract 2.5 and section
+    /// 7).
     @Test(arguments: [("d1", nil), ("d2", nil), ("d3", "since")] as [(String, String?)])
     func aFilterWithoutItsAttributeIsRefused(_ dialect: String, _ refused: String?) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)

@@ -94,7 +94,7 @@ import Tus
         let control = TransferControl()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
             if case .waitingForServer(let rest) = event {
-                // As long as the server may process a file of this size.
+                // The wait lasts as long as the server may take to process a file of this size.
                 #expect(rest > .seconds(40) && rest <= .seconds(46))
                 control.stop()
             }
@@ -266,8 +266,8 @@ import Tus
         #expect(result.fileID != nil)
     }
 
-    /// As a real server responds while its media directory is full or not writable: it still has the bytes, so they are
-    /// neither sent again nor lost.
+    /// A real server responds like this while its media directory is full or not writable. It still has the bytes, so
+    /// they are neither sent again nor lost.
     @Test func bytesThatTheServerCannotStoreAreKeptForLater() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:unwritable"]))
         bench.options.processingTime = .milliseconds(50)

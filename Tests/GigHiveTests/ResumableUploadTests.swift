@@ -260,7 +260,7 @@ import Tus
         #expect(try await bench.stored() == [checksum])
     }
 
-    /// When all bytes are on the server.
+    /// The stop is requested when all bytes are on the server.
     @Test(arguments: [1, 3]) func aStopEndsTheSecondReadingOfAChangedFile(_ parts: Int) async throws {
         var bench = try ResumableBench(try await SandboxProcess.start())
         bench.options.parallelParts = parts
@@ -461,7 +461,7 @@ import Tus
     }
 
     @Test func anExistingFileIsFoundDuringTheTransfer() async throws {
-        // The second machine's bytes never arrive, so its query gets a response first.
+        // The second machine's upload never completes, so the response to its query comes first.
         let sandbox = try await SandboxProcess.start()
         let other = try ResumableBench(sandbox)
         let first = await other.uploader.upload(try other.prepare(try other.file()))

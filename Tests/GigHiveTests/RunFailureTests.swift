@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// A single 503 passes with the upload's own retry; the first upload whose retries are used up ends the run.
+    /// After a single 503, the retry of the upload succeeds; the first upload that uses up its retries ends the run.
     @Test(arguments: [(.max, 2, 1), (1, 21, 20)] as [(Int, Int, Int)])
     func aServerThatIsDownEndsTheRun(_ failures: Int, _ requests: Int, _ ended: Int) async throws {
         let bench = try Workbench.overriding(retries: 1) { request, connection, _, number in
@@ -55,7 +55,7 @@ import Testing
         #expect(ended == 20 || log[log.ended[0]]?.error?.code == .serverUnavailable)
     }
 
-    /// A longer wait than the policy allows fails at once, and several waits count together.
+    /// A wait longer than the policy allows fails at once, and several waits are added up.
     @Test(arguments: [(121, 1), (60, 3), (1, 4)]) func aRetryAfterIsHonoredWithinLimits(
         _ seconds: Int,
         _ requests: Int
@@ -66,7 +66,7 @@ import Testing
         #expect(count == requests)
     }
 
-    /// When the server becomes unreachable, unfinished files without content on it are reported as not started;
+    /// When the server becomes unreachable, unfinished files that have no content on it are reported as not started;
     /// nothing is canceled.
     @Test(arguments: [401, 503]) func filesInProgressAreReportedAsNotStarted(_ status: Int) async throws {
         let bench = try Workbench.overriding(retries: 2) { request, connection, _, number in
@@ -80,7 +80,7 @@ import Testing
         #expect(results.count { $0.state == .done } == 1)
         #expect(results.count { $0.state == .failed && $0.error?.endsRun == true } == 1)
         #expect(log.begun.count == log.ended.count + log.withdrawn.count)
-        // At most each of the twelve workers once, and the retries of one upload.
+        // After the first upload: at most one request from each of the twelve workers, and the retries of one upload.
         #expect(bench.server.uploads.count <= 1 + 12 + 2)
     }
 

@@ -60,7 +60,7 @@ import Testing
         #expect(!other.isDeletableDuplicate)
     }
 
-    /// The server keeps the name of the file that it had.
+    /// The server keeps the name of the file that it already has.
     @Test(arguments: ["d1", "d3"], ["2026-03-01", "2026-03-02"])
     func theAddressOfKnownContentIsThatOfTheServersCopy(_ dialect: String, _ date: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)

@@ -23,7 +23,8 @@ import Testing
         #expect(try bench.store.tokens(host: nil).map(\.fileID) == [1])
     }
 
-    /// Only an administrator can delete a file that was uploaded over tus there (gighive-d4 contract section 7).
+    /// On a server without tokens, only an administrator can delete a file that was uploaded over tus (gighive-d4
+    /// contract section 7).
     @Test(arguments: [("uploader", false), ("admin", true)])
     func aServerWithoutTokensKeepsNoTestFile(_ user: String, _ isAdmin: Bool) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4"), user: user)

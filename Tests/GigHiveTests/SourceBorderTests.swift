@@ -94,7 +94,7 @@ import Testing
         let name = bench.temporary.file("clip.mp4")
         path.withLock { $0 = name }
         var client = bench.client
-        // No digest is cached of a file that was changed a moment ago.
+        // The digest of a file that was changed a moment ago is not cached.
         client.now = { Date(timeIntervalSinceNow: 60) }
         let hashes = HashCache(directory: bench.temporary.file("cache"))
         let uploader = Uploader(
@@ -140,7 +140,8 @@ import Testing
         }
     }
 
-    /// Waits until a change gets a later time than the file has: the clock of these times advances in steps of up to 10 ms.
+    /// Waits until a change gets a later time than the file has: the clock of these times advances in steps of up to 10
+    /// ms.
     private static func waitForLaterTime(than path: String) throws {
         var status = stat()
         try #require(stat(path, &status) == 0)

@@ -69,7 +69,7 @@ import Testing
         #expect(stored.checksumSHA256 == entry.checksumSHA256)
     }
 
-    /// The sandbox's d3 links known bytes to a second event, according to the contract (section 3).
+    /// The sandbox's d3 links existing bytes to a second event, according to the contract (section 3).
     @Test func everyEventOfALinkedFileIsKept() async throws {
         let bench = try await SandboxProcess.start().bench()
         _ = try await bench.upload()

@@ -58,7 +58,7 @@ import Testing
         #expect(mayRepeat == [408, 423, 429].contains(status))
     }
 
-    /// Otherwise from a web server or proxy that did not receive the whole request.
+    /// Any other 400 page is from a web server or proxy that did not receive the whole request.
     @Test func aPortForHTTPSIsNotRetried() {
         let page = "<title>400 The plain HTTP request was sent to HTTPS port</title>"
         for (page, isRepeated) in [(page, false), ("<title>400 Bad Request</title>", true)] {

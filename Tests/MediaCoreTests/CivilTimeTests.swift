@@ -33,7 +33,7 @@ import Testing
         #expect(CivilTime(year: nil, month: 12, day: 31) == nil)
     }
 
-    /// In any time zone of the machine.
+    /// The times agree in any time zone of the machine.
     @Test func localTimesAgreeWithTheSystem() {
         for _ in 0..<2000 {
             let moment = Int64.random(in: 0...4_000_000_000)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Times (traps 2 to 5)", .prompt)
 struct RFC3339Tests {
-    // Seconds are those of `date -u -d TEXT +%s`, other digits by hand.
+    // Seconds are those of `date -u -d TEXT +%s`; other digits are calculated by hand.
     @Test(
         "trap 2: 0 to 9 fraction digits, with any zone, before 1970 and after 2100",
         arguments: [

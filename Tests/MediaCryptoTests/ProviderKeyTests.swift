@@ -19,7 +19,7 @@ import Testing
         try await tpm.makeKey(at: "0x81000011", algorithm: "ecc384:ecdsa-sha384")
 
         for uri in ["handle:0x81000010", "file:\(keyFile)", keyFile] {
-            // More often than the TPM has slots for loaded keys: each is released.
+            // More times than the TPM has slots for loaded keys: each key must be released.
             for _ in 1...4 {
                 let key = try SigningKey.open(uri: uri, provider: "tpm2")
                 let signature = try key.sign(Self.message)

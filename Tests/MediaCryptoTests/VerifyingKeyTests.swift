@@ -26,7 +26,7 @@ import Testing
         #expect(key.isValid(Self.signature, of: Self.sample))
         #expect(key.isValid(der, of: Self.sample))
         #expect(ECDSASignature.raw(from: der) == Self.signature)
-        // By hand: both numbers start with a set bit, so each is 33 bytes long.
+        // Calculated by hand: both numbers start with a set bit, so each is 33 bytes long.
         let (r, s) = (Self.signature[..<32], Self.signature[32...])
         let expected: [[UInt8]] = [[0x30, 70, 2, 33, 0], Array(r), [2, 33, 0], Array(s)]
         #expect(der == Array(expected.joined()))

@@ -70,7 +70,7 @@ import Testing
         #expect(await names.next() == "hard")
         symlink(elsewhere.file("b"), directory.file("symbolic"))
         #expect(await names.next() == "symbolic")
-        // As programs do that create a file atomically without replacing another.
+        // Programs do this to create a file atomically without replacing another.
         link(elsewhere.file("c"), directory.file("moved"))
         unlink(elsewhere.file("c"))
         #expect(await names.next() == "moved")
@@ -94,7 +94,7 @@ import Testing
         #expect(await names.next() == "a")
     }
 
-    /// There is no event in the directory when its writer closes it.
+    /// When the writer closes the file, there is no event in the directory.
     @Test func aFileThatWasOpenedUnderAnotherNameIsWaitedFor() async throws {
         let elsewhere = try TemporaryDirectory()
         let descriptor = open(elsewhere.file("growing"), O_CREAT | O_WRONLY, 0o600)
@@ -127,7 +127,7 @@ import Testing
         mkdir(directory.file("more"), 0o700)
         rename(directory.file("more"), directory.file("moved"))
         try write("z")
-        // "gone" may have been seen before; the first one after it proves that nothing else was.
+        // "gone" may have been seen before; the first name after it proves that nothing else was.
         var name = await names.next()
         if name == "gone" { name = await names.next() }
         #expect(name == "z")

@@ -181,7 +181,7 @@ import Testing
         #expect(try seconds(Self.ftyp + few + Self.box("moov", Self.mvhd(Self.since1904))) == Self.moment)
     }
 
-    /// 5 GiB of media data, which is a hole, before the movie.
+    /// 5 GiB of media data (a hole in the file) before the movie.
     @Test func mediaDataIsSkipped() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("sparse.mp4")
@@ -220,7 +220,7 @@ import Testing
     }
 
     private func seconds(_ bytes: [UInt8], in directory: TemporaryDirectory) throws -> Int64? {
-        // Not truncated to zero first: ext4 would then flush the file thousands of times.
+        // The file is not truncated to zero first: ext4 would then flush the file thousands of times.
         let descriptor = open(directory.file("media"), O_CREAT | O_WRONLY, 0o600)
         defer { close(descriptor) }
         try #require(pwrite(descriptor, bytes, bytes.count, 0) == bytes.count)

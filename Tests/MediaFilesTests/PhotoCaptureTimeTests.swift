@@ -143,7 +143,7 @@ import Testing
             let found = try capture(Array(whole[..<length]), in: directory)
             #expect(found == nil || found == Self.moment * 1_000_000)
         }
-        // Every byte once, set to the value most likely to break sizes and offsets.
+        // Each byte in turn is set to the value most likely to break sizes and offsets.
         for position in whole.indices {
             var broken = whole
             broken[position] = 0xFF

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func theFirstMissingLineIsReported() throws {
-        // One scan: 10 rows of units of 16 lines; half of the data cannot hold the last one.
+        // One scan: 10 rows of units of 16 lines; half of the data cannot contain the last row.
         let bytes = try Self.bytes(of: "baseline-420.jpg")
         let structure = try examine(bytes.prefix(bytes.count / 2) + [0xFF, 0xD9])
         guard case .damaged(let reason) = structure.integrity else {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Cameras store previews and films after the photo (CIPA DC-007).
+    /// Cameras store previews and videos after the photo (CIPA DC-007).
     @Test func dataAfterTheEndMarkerOfAJPEGIsAllowed() throws {
         let bytes = try Self.bytes(of: "baseline-420.jpg")
         #expect(try examine(bytes + Array("ftypmp42".utf8)).integrity == .intact)

@@ -40,7 +40,7 @@ import Testing
         ("Cafe\u{301}.jpg", "Caf\u{e9}.jpg"),
     ])
     func namesAreSanitized(_ name: String, _ expected: String) {
-        // By scalars: `==` on strings ignores composition.
+        // Scalars are compared, since `==` on strings ignores composition.
         #expect(Array(SafeFileName(name, id: Self.id).text.unicodeScalars) == Array(expected.unicodeScalars))
     }
 

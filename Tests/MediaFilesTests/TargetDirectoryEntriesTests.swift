@@ -85,7 +85,7 @@ import Testing
             let opened = try #require(try TargetDirectory.openForAdding(path))
             try opened.makeLink(bytes("link"), to: bytes("x"))
             try #require(try opened.subdirectoryForAdding(bytes("inner"))).makeLink(bytes("link"), to: bytes("x"))
-            // Nothing to wait for, and no error.
+            // There is nothing to wait for, and no error.
             try opened.synchronize()
             #expect(throws: FileWriteError.self) { try opened.forEachName { _ in } }
             let rights = try opened.rights()

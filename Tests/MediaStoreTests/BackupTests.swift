@@ -69,7 +69,7 @@ struct BackupTests {
         let backups = StoreBackups(in: fixture.directory)
         for day in 1...5 {
             #expect(try backups.createIfDue(from: store, now: date(day)) != nil)
-            #expect(try backups.createIfDue(from: store, now: date(day)) == nil, "one a day")
+            #expect(try backups.createIfDue(from: store, now: date(day)) == nil, "one per day")
         }
         #expect(try backups.all().map(\.createdAt) == [date(5), date(4), date(3)])
         #expect(try backups.createIfDue(from: store, now: date(4)) == nil, "the clock was set back")
@@ -84,7 +84,7 @@ struct BackupTests {
         for day in 101...103 { _ = try backups.create(from: store, now: date(day)) }
         #expect(try backups.createIfDue(from: store, now: date(1)) != nil)
         #expect(try backups.all(now: date(1)).map(\.createdAt) == [date(1), date(103), date(102)])
-        #expect(try backups.createIfDue(from: store, now: date(1)) == nil, "one a day")
+        #expect(try backups.createIfDue(from: store, now: date(1)) == nil, "one per day")
         for day in 2...3 { #expect(try backups.createIfDue(from: store, now: date(day)) != nil) }
         #expect(try backups.all(now: date(3)).map(\.createdAt) == [date(3), date(2), date(1)])
     }
@@ -256,7 +256,7 @@ struct BackupTests {
             // While the process is running, its removals are left to it.
             try fixture.store().finishInterruptedRemovals()
             #expect(try files(with: sampleToken("a").secret, in: fixture).contains { $0.hasPrefix("backups/") })
-            // As the kernel does at the end of the process.
+            // The kernel does the same when the process ends.
             store.removals.withLock { $0 = nil }
         }
         let store = try fixture.store()

@@ -171,7 +171,7 @@ struct DamagedStoreTests {
         let original = try Self.plain.get()
         let fixture = try StoreFixture()
         var files = original
-        // Every page that contains a token in a row: the indexes contain none.
+        // Overwrites every page that contains a token in a row; the indexes contain no tokens.
         for number in 1...StoreFiles.tokenCount {
             let range = try #require(original.database.firstRange(of: Array(StoreFiles.token(number).utf8)))
             let page = range.lowerBound / 4096 * 4096

@@ -80,7 +80,7 @@ struct HashCacheTests {
     }
 
     @Test(
-        "a file with another size or time has another digest",
+        "the digest of a file whose size or time has changed is not used",
         arguments: [(1, 0, 0), (0, 1, 0), (0, 0, 1)] as [(Int64, Int64, Int64)]
     )
     func changedFile(size: Int64, modified: Int64, changed: Int64) throws {
@@ -94,7 +94,7 @@ struct HashCacheTests {
         cache.flush()
         #expect(cache.digest(of: changedFile) == nil)
         #expect(cache.digest(of: identity(2)) == nil)
-        // A file has one content at a time.
+        // A file has only one digest at a time.
         let other = String(repeating: "b", count: 64)
         cache.keep(other, for: changedFile)
         cache.flush()
@@ -138,7 +138,7 @@ struct HashCacheTests {
         #expect((cache.digest(of: recent) != nil) == isKept)
     }
 
-    @Test("the time at which reading started counts, if the caller specifies it")
+    @Test("if the caller specifies when reading started, that time counts")
     func readingBegan() throws {
         let cache = try cache()
         let changedAt = Date(timeIntervalSince1970: 1_700_000_000.123_456_79)

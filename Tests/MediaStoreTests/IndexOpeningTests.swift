@@ -9,7 +9,7 @@ import Testing
 struct IndexOpeningTests {
     let fixture = Result { try IndexFixture() }
 
-    @Test("settings, and files that only their owner can read")
+    @Test("the settings are applied, and only the owner can read the files")
     func settings() throws {
         let fixture = try fixture.get()
         let index = try fixture.index()
@@ -90,7 +90,7 @@ struct IndexOpeningTests {
         #expect(try fixture.index().warnings == [])
     }
 
-    @Test("a suspicion of damage that is not confirmed loses nothing")
+    @Test("suspected damage that is not confirmed causes no data loss")
     func wrongSuspicion() throws {
         let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])

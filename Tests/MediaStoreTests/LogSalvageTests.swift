@@ -17,7 +17,7 @@ import Testing
         let begin = try source.bytes(log).count
         let entry = try sampleEntry(host: record.host)
         try await store.commit(uploadID, UploadChange(state: .done, fileID: entry.fileID), token: entry)
-        // Before the store is closed, which empties the log.
+        // The files are read before the store is closed, which empties the log.
         let database = try source.bytes(source.databasePath)
         let whole = try source.bytes(log)
         withExtendedLifetime(store) {}

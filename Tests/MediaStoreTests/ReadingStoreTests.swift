@@ -176,7 +176,7 @@ struct ReadingStoreTests {
         let page = bytes.count / 4096 / 2 * 4096
         for index in page..<page + 4096 { bytes[index] = 0xA5 }
         try fixture.write(bytes, to: fixture.databasePath)
-        // As if the disk had changed it, without a change of the time.
+        // As if the disk had changed the content without changing the file's time.
         WholeMark(of: fixture.databasePath, isUsed: true).write()
         let store = try fixture.store()
         #expect(

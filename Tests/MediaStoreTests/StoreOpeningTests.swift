@@ -210,8 +210,8 @@ struct StoreOpeningTests {
         }
     }
 
-    /// In a separate process: a child that another test forks at this moment would keep removed files open, and
-    /// their space in use, until its exec.
+    /// Opens the store in a separate process: a child that another test forks at this moment would keep removed files
+    /// open, and their space in use, until its exec.
     private func openInWorker(_ directory: DataDirectory) throws -> String? {
         let worker = try WorkerProcess(["open", directory.path])
         defer { _ = try? worker.wait() }

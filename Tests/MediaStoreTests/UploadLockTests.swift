@@ -8,7 +8,7 @@ import Testing
 struct UploadLockTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("one owner per process; the next one after the release")
+    @Test("a lock has one owner in a process; the next one gets it after the release")
     func oneOwner() throws {
         let directory = try fixture.get().directory
         let lock = try #require(try UploadLock.acquire("u-1", in: directory))

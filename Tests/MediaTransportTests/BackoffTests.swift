@@ -92,7 +92,7 @@ import Testing
         case canceled
     }
 
-    /// Runs an operation that fails like this, then succeeds.
+    /// Runs an operation that fails with these failures in order, then succeeds.
     /// - Returns: The result, the delays in milliseconds, and the numbers of the attempts that were retried.
     private func run(
         _ failures: [Failure],

@@ -57,7 +57,7 @@ struct ExchangeTests {
         #expect(!seen.withLock { $0 }.lowercased().contains("accept-encoding"))
     }
 
-    @Test("what a compressed response decodes to is limited")
+    @Test("the decoded size of a compressed response is limited")
     func longCompressedResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = try connection.readRequest()

@@ -126,7 +126,7 @@ struct FaultTests {
         #expect(server.connectionCount == connections)
     }
 
-    @Test("a server that disconnected gets Expect again")
+    @Test("after a server has disconnected, Expect is sent again")
     func unfamiliar() async throws {
         let expectations = Mutex<[Bool]>([])
         let server = try ScriptedServer { connection, _ in
@@ -271,7 +271,7 @@ struct FaultTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
-    @Test("a response without HTTP is invalid")
+    @Test("a response that is not HTTP is invalid")
     func notHTTP() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -335,7 +335,7 @@ struct FaultTests {
             phases.add(progress)
             guard progress.phase == .processing else { return }
             Thread.detachNewThread {
-                // Three stall limits of silence, measured with the watchdog's clock.
+                // Stays silent for three stall limits, measured with the watchdog's clock.
                 while ContinuousClock.now - started < .seconds(3) { usleep(10_000) }
                 processing.open()
             }

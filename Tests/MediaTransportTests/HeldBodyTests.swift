@@ -117,7 +117,7 @@ struct HeldBodyTests {
         async let response = http.execute(request)
         #expect(await arrived.opened())
         let before = body.readCount
-        // Many times the stall limit, filled with other requests of the same client.
+        // The body is held back for several times the stall limit, while the client sends other requests.
         let started = ContinuousClock.now
         var others = 0
         while ContinuousClock.now - started < .seconds(2) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaTransport
 
-/// When a server requires a login, the requests sent to it afterwards, and where the secrets are printed.
+/// Which responses mean that a server requires a login, the requests sent afterwards, and where secrets are printed.
 @Suite struct LoginRequirementTests {
     // MARK: The response
 
@@ -17,7 +17,7 @@ import Testing
         var testDescription: String { "\(status) \(fields.map { "\($0.name): \($0.value)" }) \(body)" }
     }
 
-    /// gighive-d4 contract sections 2 (observed) and 12 (drafts); the schemes by RFC 9110 section 11.6.1.
+    /// gighive-d4 contract sections 2 (observed) and 12 (drafts); the schemes according to RFC 9110 section 11.6.1.
     @Test(arguments: [
         Case(fields: [challenge(#"Basic realm="GigHive Upload""#)], body: "<html>", challenge: .password),
         Case(fields: [challenge(#"Basic realm="x""#), json], body: #"{"error":"x"}"#, challenge: .password),
@@ -47,7 +47,7 @@ import Testing
 
     // MARK: Requests sent
 
-    /// A server that always responds like this, and the heads of the requests it received.
+    /// A server that always sends this response, and the heads of the requests it received.
     private static func server(
         _ status: Int,
         _ body: String,

@@ -27,8 +27,8 @@ struct StopTests {
         }
     }
 
-    /// On a slow line, minutes of the body would otherwise count as sent: its last MiB fits into the client's send
-    /// queue.
+    /// On a slow line, bytes that take minutes to send would otherwise count as sent: the last MiB of the body fits
+    /// into the client's send queue.
     @Test("the end of a body is not sent ahead into the send queue", .timeLimit(.minutes(4)))
     func unsentEnd() async throws {
         let (reached, done) = (Gate(), Gate())
@@ -128,7 +128,7 @@ struct StopTests {
         let control = TransferControl()
         let response = try await http.execute(request, control: control) { progress in
             guard progress.phase == .processing else { return }
-            // On the thread of the transfers, which therefore sees the stop and the response together.
+            // This runs on the thread of the transfers, which therefore sees the stop and the response together.
             control.abandon()
             released.open()
             responded.wait()

@@ -83,7 +83,7 @@ import Testing
         let claim = LegacyClaim(bench.account)
         let plan = try await claim.plan(.all)
         #expect(plan.count == 700)
-        // Two more between plan and claim: they are claimed and counted as well.
+        // Two more photos appear between plan and claim: they are claimed and counted as well.
         bench.server.change { state in
             for number in 800..<802 { state.serverPhotos.insert(ServerPhotos.photo(number, origin: nil)) }
         }

@@ -39,7 +39,7 @@ import Testing
         let server = try server(body)
         let bench = try bench(server)
         for _ in 1...2 {
-            // Downloaded again by each run, without leaving additional files.
+            // The file is downloaded again by each run, without leaving additional files.
             let item = try #require(await bench.run().only, "\(what)")
             #expect(item.state == .unverified, "\(what)")
             #expect(item.error?.code == .unverifiedPhoto)

@@ -291,8 +291,8 @@ import Testing
         #expect(await bench.run().error == nil)
     }
 
-    /// Two machines with separate stores, one directory: every photo once from each, or once for both if the second one
-    /// finds the file of the first; none mixed.
+    /// Two machines with separate stores download into one directory. Each stores every photo once, or uses the file of
+    /// the other if it finds it; no file mixes two photos.
     @Test func twoRunsIntoOneDirectoryDoNotMix() async throws {
         let server = try server()
         let one = try DownloadBench(server.address)

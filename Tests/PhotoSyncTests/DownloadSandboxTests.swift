@@ -47,7 +47,7 @@ import Testing
         let item = try #require(await site.bench.run().only)
         #expect(item.state == .rewritten)
         let content = try Data(contentsOf: URL(fileURLWithPath: site.bench.target + "/2024/03/a.jpg"))
-        // With the Exif segment, before all uploaded bytes.
+        // The file has an additional Exif segment before the uploaded bytes.
         #expect(content.count > SmallPhoto.jpeg.count)
         #expect(content.suffix(300) == Data(SmallPhoto.jpeg).suffix(300))
         #expect(content.firstRange(of: Data(item.id.utf8)) != nil)

@@ -49,7 +49,7 @@ import Testing
         #expect(copy.sha256 == photos[0].sha256)
         let identity = try #require(FileIdentity(ofRegularFile: bench.path("2024/03/IMG_1.jpg")))
         #expect(copy.identity == identity)
-        // So that neither push nor verify reads the file.
+        // The digest is cached, so that neither push nor verify reads the file.
         #expect(bench.hashes.digest(of: identity) == photos[0].sha256)
 
         let again = await bench.run()
@@ -102,8 +102,8 @@ import Testing
 
     // MARK: Local copies
 
-    /// A file recorded under another ID, with the bytes of photo `a`. Its size and modification time stay the same while
-    /// `change` replaces it or its status.
+    /// A file recorded under another ID, with the bytes of photo `a`. Its size and modification time stay the same
+    /// while `change` replaces it or its status.
     private func pushed(_ bench: DownloadBench, _ change: (String) throws -> Void = { _ in }) async throws {
         let photo = try PhotoRecord.of("mine", id: "a")
         try bench.index([photo])
@@ -176,7 +176,7 @@ import Testing
         #expect(outcome.only?.state == .present)
         #expect(outcome.only?.error?.code == .sourceChanged)
         #expect(server.requests.count == 1)
-        // A specified photo is downloaded: next to the edited copy.
+        // A specified photo is downloaded next to the edited copy.
         let named = await bench.run(.ids(["a"]))
         #expect(named.only?.state == .verified)
         #expect(
@@ -215,7 +215,7 @@ import Testing
         #expect(await bench.run().items.isEmpty)
     }
 
-    /// Each file is compared once with all photos of its name, not with each of them.
+    /// Each file is compared once with all photos that have its name, not once per photo.
     @Test func thousandsOfExistingFilesMayHaveOneName() async throws {
         let bench = try DownloadBench("http://127.0.0.1:9")
         let numbers = 1...2_000

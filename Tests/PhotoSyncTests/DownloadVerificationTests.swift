@@ -18,7 +18,7 @@ import Testing
         return bench
     }
 
-    /// No file with the photo's name, no temporary file, no copy that is present.
+    /// Expects no file with the photo's name, no temporary file, and no copy that is present.
     private func expectNothing(_ bench: DownloadBench) throws {
         #expect(try bench.files().isEmpty)
         #expect(try bench.copies().allSatisfy { $0.state == .planned })
@@ -45,7 +45,7 @@ import Testing
         let copy = try #require(try bench.copies().first)
         #expect(copy.sha256 == (try digest(of: rewritten)))
         #expect(copy.serverSHA256 == (try digest(of: uploaded)))
-        // Neither downloaded again nor, by the digest that push checks, uploaded again.
+        // The photo is not downloaded again. Push checks this digest, so the photo is not uploaded again either.
         #expect(await bench.run().items.isEmpty)
         let known = try bench.account.library.copies(
             withDigests: [try digest(of: rewritten)],

@@ -63,7 +63,7 @@ import Testing
         #expect(try bench.listed == serverPhotos.photos)
     }
 
-    /// One inconsistent response: one restart, then complete.
+    /// After one inconsistent response and one restart, the listing is complete.
     @Test(arguments: Defect.allCases) func oneInconsistentResponseCausesOneRestart(_ defect: Defect) async throws {
         let bench = try PullBench(ServerPhotos(24))
         let serverPhotos = bench.server.serverPhotos
@@ -151,7 +151,7 @@ import Testing
     @Test func anIncrementalPullWithGapsIsFollowedByAFullOne() async throws {
         let bench = try PullBench(ServerPhotos(8))
         _ = try await bench.pull().run()
-        // Long before the overlap.
+        // The photo was uploaded long before the overlap.
         bench.server.change { $0.serverPhotos.insert(ServerPhotos.photo(60, uploadedAt: -5000)) }
         let result = try await bench.pull(restarts: 1).run()
         #expect(result.isFull)
@@ -195,8 +195,8 @@ import Testing
         #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
-    /// The first pages were listed by an earlier process, and one of their photos has been deleted since. A killed process
-    /// stored the last page, but did not record the listing as complete.
+    /// The first pages were listed by an earlier process, and one of their photos has been deleted since. A killed
+    /// process stored the last page, but did not record the listing as complete.
     @Test(arguments: [false, true], [false, true])
     func aResumedPullListsAgainAfterADeletion(wasKilledAtTheEnd: Bool, isFull: Bool) async throws {
         let bench = try PullBench(ServerPhotos(9))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// One listing of a server at a time, and a full one often enough.
+/// Only one listing of a server runs at a time, and a full one runs often enough.
 @Suite(.prompt) struct PullLockTests {
     private func pull(_ account: SyncAccount, _ change: (inout Pull.Options) -> Void) -> Pull {
         var options = Pull.Options(pageSize: 3)

@@ -75,7 +75,7 @@ private struct History {
         server.keepStill()
         var last = try await pull(isFull: true).run()
         if last.advisesFull {
-            // Only if a part of it was listed while the photos still changed.
+            // This happens only if a part of the run was listed while the photos still changed.
             #expect(last.isResumed, "seed \(seed)")
             last = try await pull(isFull: true).run()
         }

@@ -94,7 +94,7 @@ import Testing
         let bench = try PullBench(serverPhotos)
         #expect(try await !bench.pull().run().advisesFull)
         bench.server.change { state in
-            // Long ago, so that the overlap does not list it again.
+            // The photo was uploaded long ago, so that the overlap does not list it again.
             state.serverPhotos.insert(ServerPhotos.photo(8, uploadedAt: 2000))
         }
         _ = try await bench.pull().run()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// `SyncDamageTests` run the command.
+/// `SyncDamageTests` tests the command itself.
 @Suite struct RepairTests {
     /// The server may have other bytes than those of the photo, which was deleted there.
     @Test func aFileThatChangesDuringItsUploadIsNotRepaired() async throws {

@@ -78,7 +78,7 @@ import Testing
         #expect(differences.isEmpty)
     }
 
-    /// Only a copy that exists can be uploaded again, or its deletion be accepted.
+    /// Only a copy that exists can be uploaded again or have its deletion accepted.
     @Test(
         arguments: [
             (.present, nil, []), (.planned, nil, []), (.written, nil, []), (.unverified, nil, []),

@@ -61,7 +61,7 @@ import Testing
     // MARK: Kills
 
     /// The process is killed in the middle of the batch. Afterwards each file is on the server once, and each token is
-    /// here, or its loss is reported.
+    /// stored here, or its loss is reported.
     @Test(
         arguments: [
             "afterIntent", "midBody", "afterBody", "responseInRescueFile", "beforeTokenCommit", "afterTokenCommit",
@@ -83,8 +83,8 @@ import Testing
         let storedThen = try await sandbox.objects().values.flatMap(\.self)
         #expect(Set(printed).isSubset(of: storedThen))
 
-        // Without the server: every file that was printed has its token, and so has every response that was on the
-        // disk.
+        // Without contacting the server: every file that was printed has its token, and so has every response that was
+        // on the disk.
         let listed = try await bench.listedIDs()
         #expect(Set(printed).isSubset(of: listed))
         let left = try bench.journal()

@@ -24,7 +24,7 @@ import Testing
         try bench.expectWholeVault()
     }
 
-    // The disk fills up at the media, at the record, at the counter …, depending on the number of pages.
+    // Depending on the number of pages, the disk is full when the media, the record or the counter is written.
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)) func fullDiskSendsNoPartialCapture() async throws
     {
         let disk = try SmallDisk(kibibytes: 1024)

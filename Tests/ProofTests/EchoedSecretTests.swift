@@ -70,7 +70,7 @@ import Testing
             for form in secrets.flatMap(Self.forms) {
                 #expect(!written.contains(form.trimmingCharacters(in: ["="])), "\(command + options): \(written)")
             }
-            // The part at which a text is truncated.
+            // A truncated text must not end with a part of a secret.
             #expect(!written.contains("canary-"), "\(command + options): \(written)")
         }
         let files = FileManager.default.enumerator(atPath: bench.runner.home.path)?.compactMap { $0 as? String } ?? []

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Logins of upload servers: against the drafts of GigHive (gighive-d4 contract section 12), which the sandbox follows.
+/// Logins of upload servers, tested against GigHive's drafts (gighive-d4 contract section 12), which the sandbox
+/// follows.
 @Suite struct LoginProofTests {
     private static let user = "contributor@example.org"
 

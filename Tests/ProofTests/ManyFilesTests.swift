@@ -95,7 +95,7 @@ import Testing
         let pages = requests.filter { $0.path.hasPrefix("/db/database.php") }
         #expect(requests.allSatisfy { $0.method == "GET" })
         #expect(Set(pages.map(\.path)).count == pages.count, "each page once")
-        // The first queries of a run are sent individually: most runs have no more of them.
+        // The first queries of a run are sent individually, because most runs have only a few.
         #expect(requests.count - pages.count <= 2, "\(requests.map(\.path).prefix(20))")
         if SystemCallTrace.isAvailable {
             let reads = try SystemCallTrace(contentsOf: tracePath).calls.filter { $0.text.contains("<\(directory)/") }

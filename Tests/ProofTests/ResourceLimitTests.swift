@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Too few threads, file descriptors and addresses: one error, and never a hang or a crash.
+/// Too few threads or file descriptors, or too little address space, cause one error, and never a hang or a crash.
 @Suite struct ResourceLimitTests {
     private static let sandbox = "http://127.0.0.1:9"
 
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// From too few addresses to enough of them: an error before the upload starts, or no resource error at all.
+    /// From too little address space to enough of it: an error before the upload starts, or no resource error at all.
     @Test(.measuresMemory, arguments: (0...14).map { $0 * 5_000 })
     func addressesAreTooFewOrSufficient(_ more: Int) async throws {
         let lowest = try #require(Int(Self.addresses.dropFirst(3)))

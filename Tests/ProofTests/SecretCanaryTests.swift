@@ -65,7 +65,7 @@ import Testing
         for canary in tokens + [password, wrong, basic(password), basic(wrong)] {
             #expect(!written.contains(canary))
             for file in left {
-                #expect(file.content.range(of: Data(canary.utf8)) == nil, "\(file.name) holds \(canary)")
+                #expect(file.content.range(of: Data(canary.utf8)) == nil, "\(file.name) contains \(canary)")
             }
         }
         for name in ["tokens.sqlite", "tokens.sqlite-wal"] {

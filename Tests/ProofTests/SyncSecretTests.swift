@@ -97,7 +97,7 @@ import Testing
         #expect(!stores.isEmpty)
         for (name, store) in stores {
             #expect(store.content.range(of: Data("canary-".utf8)) == nil, "no password is kept in \(name)")
-            // Nor the earlier keys.
+            // The earlier keys are not kept either.
             for old in [Self.key, newKeys[0]] { #expect(store.content.range(of: Data(old.utf8)) == nil, "\(name)") }
         }
 

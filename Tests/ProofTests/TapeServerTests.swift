@@ -72,7 +72,7 @@ import Testing
         let clips = try bench.store().clips(of: tape.id)
         #expect(clips.count == 2 && clips.allSatisfy { $0.association == .pending && $0.reason == failure.reason })
         if failure != .full { #expect(tape.association == .pending && tape.reason == failure.reason, "\(tape)") }
-        // The same with --strict-albums is a partial failure.
+        // With --strict-albums, the same is a partial failure.
         let strict = try await bench.run(add + ["--strict-albums"])
         #expect(strict.exitCode == 3, "\(strict.output)\(strict.errors)")
 
@@ -137,7 +137,7 @@ import Testing
         #expect(try bench.witness() == before)
     }
 
-    /// Like every other secret.
+    /// The key is treated like every other secret.
     @Test func theKeyIsInNoOutput() async throws {
         var bench = try TapeBench()
         _ = try await bench.useServer()

@@ -23,7 +23,7 @@ import Testing
         #expect(members["role"] as? String == "viewer" && members["email"] as? String == "viewer@example.org")
         let expiry = try #require(members["expires_at"] as? String)
         let date = try Date(expiry, strategy: .iso8601)
-        // 30 days by the draft of 2026-08-19.
+        // 30 days according to the draft of 2026-08-19.
         #expect(expiry.hasSuffix("Z") && abs(date.timeIntervalSinceNow - 2_592_000) < 600)
     }
 

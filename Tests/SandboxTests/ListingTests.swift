@@ -18,7 +18,7 @@ import Testing
         return fixture
     }
 
-    /// As a server of each dialect listed exactly these fields.
+    /// The names as listed by a server of each dialect for exactly these fields.
     @Test(arguments: [
         ("d1", "Die  Ärzte", "Zugabe"), ("d2", "die arzte", "zugabe"),
         ("d3", "Die Ärzte", "Zugabe"),

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// With a window, the losers are those that arrived between lookup and insert; every 201 has a row, no 500 has
+    /// With a window, the losers are those that arrived between lookup and insert; every 201 has a row, and no 500 has
     /// one.
     @Test(arguments: [
         ("d1", ["unique_session_date_org"]), ("d2", ["unique_session_date_org"]),

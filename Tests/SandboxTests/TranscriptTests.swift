@@ -195,8 +195,8 @@ import Testing
 
     private static let clipContent = "the clip"
 
-    /// The values for the words in capitals. Recorded from another tus server behind the same proxy: its own values
-    /// are listed here.
+    /// The recording is of another tus server behind the same proxy, so the sandbox gets that server's extensions and
+    /// size limit.
     @Test func supportsTusLikeTheRecording() async throws {
         let recording = try GigHiveTranscript("d3-tus-options")
         let extensions = try #require(recording.headers["tus-extension"])

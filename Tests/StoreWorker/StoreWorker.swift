@@ -86,7 +86,7 @@ struct StoreWorker {
         }
     }
 
-    /// Three states of a hundred copies, eight at a time.
+    /// Stores three states of each of a hundred copies, eight copies in parallel.
     private static func keepCopies(_ directory: DataDirectory, worker: String) async throws {
         let library = try LibraryStore(in: directory)
         for first in stride(from: 0, to: 100, by: 8) {

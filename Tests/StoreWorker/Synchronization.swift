@@ -1,7 +1,7 @@
 import Foundation
 import MediaStore
 
-/// A full run over the listing of a server: `sync DIRECTORY SERVER PAGES PHOTOS-A-PAGE [wait]`. Prints `begun`, the
+/// A full run over the listing of a server: `sync DIRECTORY SERVER PAGES PHOTOS-PER-PAGE [wait]`. Prints `begun`, the
 /// number of each page once it is stored, and `finished PHOTOS`. With `wait` it reads a line before each page.
 struct Synchronization {
     private let index: SyncIndex

@@ -49,15 +49,15 @@ final class ScriptedLibrary: AlbumLibrary {
         var granted: AlbumAccess?
         /// Whether `album` may query.
         var mayLook = true
-        /// The next calls of this name fail with these; nil lets one succeed.
+        /// The next calls of this name fail with these errors; nil lets a call succeed.
         var failures: [String: [AlbumError?]] = [:]
         /// The next calls of this name are carried out, and fail afterwards: the response is lost.
         var lostResponses: [String: [AlbumError?]] = [:]
-        /// By source; otherwise the source is the name.
+        /// By source; without a resolution, the source is the asset's ID.
         var resolutions: [String: AssetResolution] = [:]
-        /// By asset, one for each time that it is added; otherwise it is added.
+        /// By asset, one result for each time that it is added; without one, it is added.
         var results: [String: [AddResult]] = [:]
-        /// By asset; otherwise it is removed.
+        /// By asset; without a result, it is removed.
         var removals: [String: RemoveResult] = [:]
         var deletion: AlbumDeletion?
         /// Called at the start of every call, and may wait.

@@ -71,8 +71,8 @@ public final class ArgumentSampler: Sendable {
         }
     }
 
-    // Not through Foundation, which leaks a buffer for each file of `/proc` that it reads, and is slow forty times a
-    // second.
+    // Not through Foundation, which leaks a buffer for each file of `/proc` that it reads, and is too slow for forty
+    // passes a second.
 
     /// The first 64 KiB; nil if there are none.
     private static func bytes(_ path: String) -> [UInt8]? {

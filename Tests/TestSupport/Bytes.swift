@@ -1,6 +1,6 @@
 internal import CTestSupport
 
-// In C, because tests are not optimized: a loop over some hundred kilobytes in Swift takes a tenth of a second.
+// In C, because tests are not optimized: a loop over a few hundred kilobytes in Swift takes a tenth of a second.
 
 /// Bytes that are different for each seed, the same on every machine.
 public func randomBytes(_ count: Int, seed: Int = 0) -> [UInt8] {

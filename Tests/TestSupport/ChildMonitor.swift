@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// Reads a child's output and waits for it to exit, on separate threads, and notifies the waiting tasks.
+/// Reads a child's output and waits for the child to exit, on separate threads, and notifies the waiting tasks.
 ///
-/// The threads reference the monitor, not the ``ChildProcess``, which kills the child with its last reference.
+/// The threads reference the monitor, not the ``ChildProcess``, which kills the child when its last reference is
+/// released.
 final class ChildMonitor: Sendable {
-    /// Stays true once it is, so it may be checked again after the wait.
+    /// Once true, it stays true, so it may be checked again after the wait.
     typealias Condition = @Sendable (State) -> Bool
 
     enum Stream: Sendable { case output, errors }

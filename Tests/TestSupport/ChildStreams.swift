@@ -166,7 +166,7 @@ struct ChildDescriptors: ~Copyable {
         }
     }
 
-    /// A child inherits the signals that the thread which starts it blocks, and those that the process ignores.
+    /// A child inherits the signals that are blocked in the thread that starts it, and those that the process ignores.
     private func resetSignals(_ attributes: inout posix_spawnattr_t) {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -182,7 +182,7 @@ struct ChildDescriptors: ~Copyable {
     }
 }
 
-/// A null-terminated array of C strings, freed with its last reference.
+/// A null-terminated array of C strings, freed when its last reference is released.
 private final class CStringArray {
     let pointers: [UnsafeMutablePointer<CChar>?]
 

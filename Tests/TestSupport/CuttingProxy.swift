@@ -11,9 +11,9 @@ public final class CuttingProxy: Sendable {
         case reset
         /// Both sides are closed.
         case close
-        /// The server gets no further bytes and sees the end of the stream; its response passes.
+        /// The server gets no further bytes and sees the end of the stream; its response is forwarded.
         case halfClose
-        /// The server gets no further bytes; its response passes.
+        /// The server gets no further bytes; its response is forwarded.
         case stall
     }
 
@@ -51,7 +51,7 @@ public final class CuttingProxy: Sendable {
     /// - Parameters:
     ///   - port: Where the server listens on loopback.
     ///   - byteCount: Bytes from clients, over all connections, between two interruptions.
-    ///   - times: The number of interruptions; everything passes after the last one.
+    ///   - times: The number of interruptions; everything is forwarded after the last one.
     ///   - ending: The kind of interruption.
     /// - Throws: An error if no port is available.
     public init(before port: Int, cuttingEvery byteCount: Int, times: Int, ending: Ending = .reset) throws {

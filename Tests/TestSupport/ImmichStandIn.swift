@@ -37,7 +37,7 @@ public final class ImmichStandIn: Sendable {
         public var name: String
         /// nil for text.
         public var fileName: String?
-        /// Bytes.
+        /// Length in bytes.
         public var length: Int
 
         /// Reads `[name, file name, length]`.
@@ -100,7 +100,7 @@ public final class ImmichStandIn: Sendable {
         public var checksum: String
         /// Its file name.
         public var name: String
-        /// Bytes.
+        /// Size in bytes.
         public var size: Int
         /// Hidden from the timeline.
         public var hidden: Bool

@@ -14,8 +14,8 @@ public final class ScriptedServer: Sendable {
     /// Starts listening.
     ///
     /// - Parameters:
-    ///   - receiveBuffer: Size of the sockets' receive buffers in bytes, so that little can be acknowledged without being read;
-    ///     nil leaves it to the kernel.
+    ///   - receiveBuffer: Size of the sockets' receive buffers in bytes, so that little can be acknowledged without
+    ///     being read; nil leaves it to the kernel.
     ///   - everyInterface: Listens on all addresses of the machine instead of loopback only.
     ///   - script: Runs for each connection, with its number from 1. An error ends that connection.
     /// - Throws: `ScriptError` if no port is available.

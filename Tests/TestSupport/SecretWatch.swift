@@ -83,7 +83,7 @@ final class SecretWatch: Sendable {
 
     private static func smallText(_ path: String) -> String? {
         var status = stat()
-        // Only files that cannot block when they are read.
+        // Only regular files are read, because others could block.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 4096 else { return nil }
         return FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -96,7 +96,7 @@ final class SecretWatch: Sendable {
 
     // MARK: Searched output and files
 
-    /// Checks everything once; findings are issues of the test that waits for the child.
+    /// Checks everything once; findings are recorded as issues of the test that waits for the child.
     func finish(_ result: ChildResult) {
         let isFirst = state.withLock { state in
             defer { state.isOver = true }
@@ -133,8 +133,8 @@ final class SecretWatch: Sendable {
         return text.offset(of: secret) != nil || Self.base64(of: secret).contains { text.offset(of: $0) != nil }
     }
 
-    /// The secret in base64, for each position in a group of three; without the ends, which depend on adjacent bytes.
-    /// As in the header of a Basic login.
+    /// The secret in base64, as in the header of a Basic login, for each position in a group of three bytes; without
+    /// the ends, which depend on adjacent bytes.
     private static func base64(of secret: [UInt8]) -> [[UInt8]] {
         guard secret.count >= 12 else { return [] }
         return (0..<3).map { offset in

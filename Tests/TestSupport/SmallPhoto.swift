@@ -5,7 +5,7 @@ public enum SmallPhoto {
     /// 16×16 pixels, created by ImageMagick and `cjpeg -quality 60 -optimize -sample 1x1`.
     public static let jpeg = [UInt8](Data(base64Encoded: base64, options: .ignoreUnknownCharacters) ?? Data())
 
-    /// The photo with a text after its end: files with different bytes, and of any length.
+    /// The photo with a text after its end, for files with different bytes and of any length.
     public static func jpeg(_ text: String) -> [UInt8] { jpeg + Array(text.utf8) }
 
     /// A WebP image of one pixel with an `ImageUniqueID`, in bytes that are valid UTF-8 for servers that send text (RFC

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A separate directory for one test, removed with its last reference.
+/// A separate directory for one test, removed when its last reference is released.
 public final class TemporaryDirectory: Sendable {
     /// Absolute path.
     public let path: String

@@ -61,7 +61,7 @@ public struct PhotoSyncTranscript {
         }
     }
 
-    /// The response with this title, or else the first whose title starts like this.
+    /// The response with this title, or else the first whose title starts with it.
     public func callAsFunction(_ title: String) throws -> Response {
         let response = responses.first { $0.title == title } ?? responses.first { $0.title.hasPrefix(title) }
         return try #require(response, "no \(title)")

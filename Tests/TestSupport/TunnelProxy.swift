@@ -1,5 +1,5 @@
-/// An HTTP proxy before a TLS server: it connects its clients to a loopback port (CONNECT, RFC 9110 section 9.3.6), or
-/// refuses that.
+/// An HTTP proxy in front of a TLS server: it connects its clients to a loopback port (CONNECT, RFC 9110 section
+/// 9.3.6), or refuses to do so.
 public final class TunnelProxy: Sendable {
     private let listener: ScriptedServer
 

@@ -69,7 +69,7 @@ struct ChunkTests {
         #expect(size.current == expected)
     }
 
-    @Test("runs that each end after 300 kB complete an upload behind a proxy that keeps only whole chunks")
+    @Test("behind a proxy that keeps only whole chunks, an upload is completed by runs of 300 kB each")
     func runsEndOften() async throws {
         let source = try Source(2_000_000)
         let run = Mutex((control: TransferControl(), rest: 0))
@@ -127,7 +127,7 @@ struct ChunkTests {
     @Test("a size rejected with 413 is never used again")
     func refusals() {
         var size = ChunkSize(options(64, 2, 64))
-        // The last piece of a content is smaller than the current size.
+        // The last chunk of a file is smaller than the current size.
         let responses = [64, 10].map { (isSmaller: size.refused($0), now: size.current) }
         #expect(responses.map(\.isSmaller) == [true, true])
         #expect(responses.map(\.now) == [32, 5])

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Tus
 
-@Suite("Upload of a content", .prompt)
+@Suite("Upload of content", .prompt)
 struct SendTests {
     @Test("chunks arrive in order over one persistent connection, without Expect")
     func chunks() async throws {

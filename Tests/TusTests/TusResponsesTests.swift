@@ -8,7 +8,7 @@ import Testing
 
 @Suite("tus responses")
 struct TusResponsesTests {
-    /// The result of a call if the server returns one response to everything, and the requests it received.
+    /// The result of a call if the server returns the same response to every request, and the requests it received.
     private func query<Value>(
         _ status: Int,
         _ headers: [String],

@@ -113,8 +113,8 @@ import Testing
         #expect(Self.values("detail", report)["role"] == ability)
     }
 
-    /// D1 has no pages below `/admin/`. A deletion without IDs deletes nothing, and its response shows the role (gighive
-    /// contract 5.4).
+    /// D1 has no pages below `/admin/`. A deletion without IDs deletes nothing, and its response shows the role
+    /// (gighive contract 5.4).
     @Test(arguments: [
         ("uploader", "uploader: can upload, and delete files with their tokens"),
         ("admin", "admin: can upload, and delete any file"),
@@ -237,7 +237,7 @@ import Testing
         for request in requests {
             #expect(request.hasPrefix("GET /photos/") && !request.lowercased().contains("authorization:"), "\(request)")
         }
-        // Such a server receives no credentials, so that none are accepted.
+        // Such a server receives no credentials, so options that specify credentials are refused.
         #expect(try await runner.run(command + ["--user", "uploader"]).exitCode == 2)
     }
 

@@ -16,7 +16,7 @@ import Testing
         try runner.start(arguments + ["--server", sandbox.baseURL], streams: .terminal(columns: 200))
     }
 
-    /// Runs the command in the hint. The server's responses show that it has logins.
+    /// Runs the command in the hint. The server's responses show that it supports logins.
     @Test func addressAndPasswordArePromptedFor() async throws {
         let child = try start(["login"])
         try await child.wait(for: "Email address for \(sandbox.baseURL): ")

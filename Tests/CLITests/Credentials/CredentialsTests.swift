@@ -159,7 +159,7 @@ import Testing
         #expect(error?.exitCode == 4)
     }
 
-    /// No file of the user is opened: a netrc with an error is not noticed.
+    /// None of the user's files is opened, so an error in the netrc goes unnoticed.
     @Test(arguments: [
         ("http://media.example", false), ("http://192.168.1.2:8080", false), ("http://localhost.example", false),
         ("http://127.0.0.1:8080", true), ("http://localhost", true), ("http://[::1]:81", true),

@@ -70,7 +70,7 @@ import Testing
         #expect(try await sandbox.requests().isEmpty)
     }
 
-    /// Errors of the store, the connection or the input do not require a login. Errors of the input send nothing.
+    /// Errors in the store, the connection or the input are reported without a login prompt. Input errors send nothing.
     @Test(
         arguments: [
             (["uploads", "delete", "4711"], 11), (["smoke", "--server", "http://127.0.0.1:9"], 6),

@@ -150,7 +150,7 @@ import Testing
         #expect(try await search(entry, CredentialFlags(passwordFile: file)).schemeName == "basic")
         #expect(try await search(entry, CredentialFlags(apiKeyFile: file)).schemeName == "api_key")
         #expect(try await search(entry, CredentialFlags(), ["MEDIACTL_PASSWORD": "p"]).schemeName == "basic")
-        // Before password_command, netrc and prompt: none of them is run.
+        // The login takes precedence over password_command, netrc and prompt, none of which is used.
         let found = try await search(entry, command: ["/nonexistent"], prompt: "typed")
         #expect(found.schemeName == "bearer" && found.expiresAt == 4_102_444_800 && found.origin == origin)
         #expect(try await search(LoginStore.Entry(), command: ["echo", "p"]).schemeName == "basic")

@@ -4,7 +4,7 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct PasswordPromptTests {
-    /// Prompts on a terminal, which shows the prompt when this returns.
+    /// Starts a prompt on a terminal, and returns when the terminal shows it.
     private func prompt(on terminal: Terminal) async -> Task<String, any Error> {
         let path = terminal.path
         let password = Task { try await PasswordPrompt.prompt("Password: ", terminal: path) }

@@ -22,7 +22,7 @@ import Testing
             ]
         }
 
-        /// Reads one body with its own server. Every boundary line has the same length, so another body with the
+        /// Reads one body with a separate server. Every boundary line has the same length, so another body with the
         /// same fields has the same shape.
         static func measured() async throws -> BodyShape {
             let shape = Mutex(BodyShape(header: 0, footer: 0))

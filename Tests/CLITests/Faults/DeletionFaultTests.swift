@@ -19,7 +19,7 @@ import Testing
 
         var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
 
-        /// Another entry for the ID, as after a server was rebuilt or a store was edited.
+        /// Adds another entry for the ID, as happens when a server is rebuilt or a store is edited.
         func add(fileID: Int64 = 1, checksum: String, sizeBytes: Int64? = nil, at age: TimeInterval = 0) throws {
             let real = try #require(try client.tokens().first)
             let entry = TokenEntry(
@@ -45,7 +45,7 @@ import Testing
             try client.store().remove(real)
         }
 
-        /// Nothing was deleted, and the file can still be deleted.
+        /// Checks that nothing was deleted, and that the file can still be deleted.
         func expectUntouched(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().count == 1, sourceLocation: sourceLocation)
             #expect(try client.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
@@ -335,7 +335,7 @@ import Testing
         #expect(!shown.errors.contains("--as-admin"))
     }
 
-    /// An entry from a copied response whose server reports no size.
+    /// An entry from a copied response of a server that reports no size.
     @Test func adminAndAnEntryWithoutASize() async throws {
         let fixture = try await Fixture()
         let entry = try #require(try fixture.client.tokens().first)
@@ -395,7 +395,7 @@ import Testing
         let fixture = try await Fixture()
         let report = try await fixture.client.delete(["1", "7", "1", "--yes", "--server", fixture.sandbox.baseURL])
         #expect(report.result.exitCode == 3)
-        #expect(report.items.map(\.fileId) == [1, 7], "each number once")
+        #expect(report.items.map(\.fileId) == [1, 7], "each ID once")
         #expect(report.items.map(\.state) == ["deleted", "failed"])
         #expect(report.items.map(\.exitCode) == [0, 11])
         try await fixture.expectDeleted(posts: 1)

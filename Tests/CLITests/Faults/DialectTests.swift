@@ -26,8 +26,8 @@ import Testing
         #expect(try fixture.tokens().isEmpty)
     }
 
-    /// An admin needs no option: without a usable token, the file is deleted with admin rights after comparing it. An
-    /// uploader cannot delete by the listing.
+    /// An admin needs no option: without a usable token, the file is compared and then deleted with admin rights. An
+    /// uploader cannot delete a file this way.
     @Test(arguments: dialects, [[], ["--as-admin"]])
     func onlyAnAdminDeletesByTheListing(_ dialect: String, _ option: [String]) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)

@@ -6,9 +6,9 @@ import Testing
 /// The sandbox stores the file and then sends a malformed response. Values that could be read are saved; the rest is
 /// determined by queries, never by sending again.
 @Suite struct OddResponseTests {
-    /// The file is stored, but the JSON of the response ends early, or the response is a 500 (traps T7 and T19), is lost,
-    /// never ends (the connection is closed), or stalls (the stall limit applies again). The server is queried for the
-    /// file, which is not sent again.
+    /// The file is stored, but the JSON of the response ends early, or the response is a 500 (traps T7 and T19), is
+    /// lost, never ends (the connection is closed), or stalls (the stall limit applies again). The server is queried
+    /// for the file, which is not sent again.
     @Test(arguments: [
         "upload:truncate=0", "upload:truncate=1", "upload:truncate=40", "upload:truncate=400",
         "upload:500-after-store", "upload:drop-response", "upload:whitespace=20000000",

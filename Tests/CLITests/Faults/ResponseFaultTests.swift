@@ -86,8 +86,8 @@ import Testing
         ),
     ]
 
-    /// After the whole body, these do not show whether the file was stored: the listing is queried, and has no such
-    /// file.
+    /// After the whole body, these responses do not show whether the file was stored: the listing is queried, and does
+    /// not contain the file.
     static let breakdowns: [Row] = [
         Row(
             500,
@@ -255,7 +255,7 @@ import Testing
         #expect(try fixture.states() == [.failed, .failed])
     }
 
-    /// A token is stored, and a file whose bytes the server cannot have read completely is not a success.
+    /// The token is stored, but a file whose bytes the server cannot have read completely is not reported as a success.
     @Test func successBeforeTheBodyIsRead() async throws {
         let site = try ScriptedSite(receiveBuffer: 65_536) { connection, _ in
             try connection.respond(201, ScriptedSite.success, headers: ["Connection: close"])

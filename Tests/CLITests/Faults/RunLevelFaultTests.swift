@@ -4,14 +4,14 @@ import Testing
 
 @testable import MediaCLI
 
-/// A failure of the login, the connection or the server stops a run of many files: one error, the files that were not
-/// started, and the command that continues.
+/// A failure of the login, the connection or the server stops a run of many files. The output is one error, the files
+/// that were not started, and the command that continues.
 @Suite(.prompt) struct RunLevelFaultTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var faults: [String] = []
         var arguments: [String] = []
-        /// A server other than the sandbox; SANDBOX is its host and port.
+        /// A server address other than the sandbox's; SANDBOX stands for the sandbox's host and port.
         var server: String?
         var environment: [String: String] = [:]
         var fault: ExpectedFault
@@ -120,7 +120,7 @@ import Testing
         #expect(try fixture.sandbox.storedFiles().count == 8)
     }
 
-    /// A single 503 is handled by the retry of the upload.
+    /// A single 503 is handled by retrying the upload.
     @Test func aSingleFailureDoesNotEndTheRun() async throws {
         let fixture = try await BatchFixture(faults: ["upload:status=503,skip=2,times=1"])
         let files = try (0..<6).map { try fixture.file("\($0).mp4") }

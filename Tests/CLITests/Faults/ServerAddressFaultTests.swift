@@ -61,7 +61,7 @@ import Testing
         #expect(try fixture.states() == [.failed])
     }
 
-    /// The pages of Apache and nginx for plain HTTP to a port for HTTPS.
+    /// The pages that Apache and nginx return for plain HTTP on an HTTPS port.
     @Test(arguments: [
         """
         <html><head>\n<title>400 Bad Request</title>\n</head><body>\n<h1>Bad Request</h1>

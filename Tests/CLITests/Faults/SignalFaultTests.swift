@@ -66,7 +66,7 @@ import Testing
         #expect(held.site.posts == 1)
     }
 
-    /// A second Ctrl-C, and the limit of the wait after another signal, abandon the token.
+    /// The token is abandoned after a second Ctrl-C, or when the wait after another signal reaches its limit.
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func theWaitForTheTokenEnds(_ signal: Int32, _ exitCode: Int32) async throws {
         let held = try HeldResponse()
@@ -99,7 +99,8 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The check of an upload that a killed process left may take minutes. It precedes the slot of the file.
+    /// Checking an upload that a killed process left behind may take minutes. The check precedes the upload of the
+    /// file.
     @Test func checkOfAnEarlierUploadIsPrinted() async throws {
         let sandbox = try await SandboxProcess.start()
         let fixture = try FaultFixture(sandbox.baseURL)
@@ -118,7 +119,7 @@ import Testing
         let child = try fixture.startUpload(["--retries", "3"])
         try await child.wait(for: #""phase":"retrying""#)
         child.signal(SIGINT)
-        // Less than the wait that is interrupted.
+        // The deadline is shorter than the wait that is interrupted.
         let report = FaultReport(try await child.finish(deadline: .seconds(90)))
         #expect(report.result.exitCode == 130)
         #expect(try report.item().state == "cancelled")

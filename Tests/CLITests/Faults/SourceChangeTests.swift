@@ -90,7 +90,7 @@ import Testing
         #expect(try fixture.client.states() == [.done])
     }
 
-    /// Checked at the start of the command, changed before its upload starts: it is not sent.
+    /// A file that is checked when the command starts, and changed before its own upload starts, is not sent.
     @Test func changeBeforeTheUploadStarts() async throws {
         let held = try HeldResponse()
         let second = held.client.runner.home.file("second.mp4")

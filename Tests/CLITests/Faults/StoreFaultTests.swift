@@ -141,7 +141,7 @@ import Testing
         #expect(site.connections == 0)
     }
 
-    /// Room for the store but not for one more upload.
+    /// The disk has room for the store, but not for one more upload.
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func diskThatIsFullLaterIsFoundBeforeSending() async throws {
         let site = try ScriptedSite()

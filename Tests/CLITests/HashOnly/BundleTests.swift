@@ -5,7 +5,7 @@ import Testing
 /// Bundles of `hash-only export`, verified on another machine: by the program, and by the published script that uses
 /// standard tools.
 @Suite(.prompt) struct BundleTests {
-    /// A directory with bundle and photo of an accepted capture, and a machine that has nothing else.
+    /// A directory with the bundle and the photo of an accepted capture, and a machine that has nothing else.
     private struct Evidence {
         let directory: String
         let machine: BinaryRunner

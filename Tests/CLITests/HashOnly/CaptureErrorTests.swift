@@ -93,7 +93,7 @@ import Testing
         #expect(lines.last?.hasSuffix("5f0c2a91 --resend") == true)
     }
 
-    /// The server has the data of the earlier submission, not those of this record.
+    /// The server has the data of the earlier submission, not that of this record.
     @Test func dataOfAnEarlierSubmissionIsNotReportedAsPublic() {
         var record = Self.record()
         record.state = .accepted
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// A query may just have shown that the server does not have it.
+    /// A query may just have shown that the server does not have the capture.
     @Test(arguments: [CaptureOperation.submission, .upload("mediactl hash-only retry 5f0c2a91")])
     func anUnknownOutcomeIsNotReportedAsProbable(_ operation: CaptureOperation) {
         let error = ErrorCatalog.userFacingError(of: CaptureError(.unknownOutcome, httpStatus: 409), in: operation)
@@ -123,7 +123,7 @@ import Testing
         #expect(error.hint?.contains("probably") == false && error.hint?.contains("hash-only retry") == true)
     }
 
-    /// `retry` does not repeat them.
+    /// `retry` does not repeat registrations or verifications.
     @Test(arguments: [CaptureOperation.registration, .verification])
     func onlyUnfinishedCapturesAreRetried(_ operation: CaptureOperation) {
         for code in [OutcomeCode.serverError, .transport, .clockWrong, .unknownOutcome] {

@@ -305,7 +305,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
-    /// Not as the older one, although that is the first in the list.
+    /// The reported capture is not the older one, although that one is first in the list.
     @Test func retryReportsTheCaptureThatTheServerHas() async throws {
         let fixture = try await HashOnlyFixture.registered(faults: ["capture:status=503,times=1"])
         #expect(try await fixture.send().states == ["queued"])
@@ -336,7 +336,7 @@ import Testing
         #expect(codes(sent).contains("captured_at_is_public") && codes(sent).contains("coordinates_are_public"))
     }
 
-    /// A time on the server cannot be corrected.
+    /// A time cannot be corrected once it is on the server.
     @Test func anUnknownTimeIsReportedBeforeSending() async throws {
         let fixture = try await HashOnlyFixture.registered(faults: ["capture:stall,after=body"])
         let child = try fixture.runner.start(["hash-only", "send", fixture.photo, "--no-depth"])
@@ -355,7 +355,7 @@ import Testing
             extra: elsewhere
         )
         #expect(verified.result.exitCode == 0 && verified.count("passed") == 6, "\(verified.result.output)")
-        // A server that is specified is a filter.
+        // An explicit --server is a filter.
         let own = try await fixture.json(["verify", fixture.photo, "--server", fixture.sandbox.baseURL])
         #expect(own.result.exitCode == 0 && own.count("passed") == 6, "\(own.result.output)")
         let other = try await fixture.json(["verify", fixture.photo, "--server", "http://127.0.0.1:1"])

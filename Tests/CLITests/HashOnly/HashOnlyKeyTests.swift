@@ -149,7 +149,7 @@ import Testing
         #expect(wrong.exitCode == 2 && wrong.errors.contains("is not a certificate"))
     }
 
-    /// Software keys can produce all of this, so a server must not accept it as more.
+    /// Software keys can produce all of this, so a server must not assign it a higher level.
     @Test func aCertificationWithoutAttestationIsSoftware() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)

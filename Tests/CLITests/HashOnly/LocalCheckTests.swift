@@ -108,7 +108,7 @@ import Testing
         #expect(result.result.errors.contains("the record itself is intact"), "\(result.result.errors)")
         let shown = try await fixture.run(["show", id])
         #expect(shown.output.contains("missing from the vault") == isMissing, "\(shown.output)")
-        // Another failure is a mismatch again, and is named.
+        // Any other failure is still reported as a mismatch, and listed.
         try tamper(fixture) { $0.counter = 7 }
         let both = try await fixture.run(["verify", fixture.photo])
         #expect(both.exitCode == 8 && both.errors.contains(" (failed: counter, vault)\n"), "\(both.errors)")

@@ -39,7 +39,7 @@ import Testing
         #expect(settings.albumsEnabled.value && settings.albumsUpload.value && !settings.deleteAssociatedAlbum.value)
         #expect(settings.albumsLibrary == Setting(value: .folder, origin: .builtIn))
         #expect(settings.albumsFolderRoot == nil && settings.albumsPathMap == nil)
-        // Only a configured library address makes it a server's.
+        // Only a configured library address selects a library on a server.
         #expect(try await self.settings("server: https://h\n").albumsLibrary.value == .folder)
         #expect(try await self.settings("library_url: https://h\n").albumsLibrary.value == .immich)
     }

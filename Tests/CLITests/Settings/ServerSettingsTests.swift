@@ -19,7 +19,7 @@ import Testing
 
         var testDescription: String { name }
 
-        /// In the order of `isForA`, an asterisk for each that applies.
+        /// `a` and `b` have an asterisk for each value that applies, in the order of `isForA`.
         init(
             _ name: String,
             _ flags: SettingsFlags = SettingsFlags(),
@@ -137,7 +137,7 @@ import Testing
             #expect(try settings.server(a, of: other).takesEnvironment, "\(other)")
             #expect(try !settings.server(b, of: other).takesEnvironment, "\(other)")
         }
-        // A profile with its address is in use for that server.
+        // A profile with the server's address is used for that server.
         let profiles = "profiles: {p: {\(service.rawValue): '\(Self.b)', user: u}, q: {server: '\(Self.a)'}}"
         let selected = try await resolve(file: profiles, environment: [service.environmentVariable: Self.b])
         #expect(selected.profile?.value == "p" && selected.user?.value == "u")

@@ -39,7 +39,7 @@ import Testing
         Refusal("color: blue", line: 1, key: "color", value: "blue", "auto, always, never"),
         Refusal("pinned_key: abc", line: 1, key: "pinned_key", value: "abc", "sha256//"),
         Refusal("server: ftp://a", line: 1, key: "server", value: "ftp://a", "neither http nor https"),
-        // URLs of photo servers may have a path, those of upload servers may not.
+        // URLs of photo servers may have a path; those of upload servers may not.
         Refusal("uploads_url: https://a/api", line: 1, key: "uploads_url", value: "https://a/api", "https://a"),
         // Not even in a profile that is not in use.
         Refusal(

@@ -53,7 +53,7 @@ import Testing
         #expect(text.output.contains("2 for 1 host") && text.output.contains(path))
     }
 
-    /// Such as one of a mistyped `--data-dir`.
+    /// A mistyped `--data-dir` must not create a store.
     @Test(arguments: ["check", "repair"], [true, false])
     func noStoreIsCreated(command: String, hasDirectory: Bool) async throws {
         let runner = try runner.get()
@@ -69,7 +69,7 @@ import Testing
         #expect((try? FileManager.default.contentsOfDirectory(atPath: path)) == (hasDirectory ? names : nil))
     }
 
-    /// Such as for a mistyped `--data-dir`, or a mistyped file.
+    /// Neither a mistyped `--data-dir` nor a mistyped file must create anything.
     @Test(
         arguments: [
             (["backup"], Int32(12), "there is no token store in"),
@@ -98,7 +98,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file("new.sqlite")))
     }
 
-    /// The directory is named, since it may be a mistyped one.
+    /// The directory is printed, since it may be a mistyped one.
     @Test func aRestoreCreatesTheStore() async throws {
         try fill()
         let runner = try runner.get()
@@ -238,7 +238,7 @@ import Testing
 
     // MARK: A missing store
 
-    /// The first command creates an empty store; those after it print the same.
+    /// The first command creates an empty store; later commands print the same.
     @Test func aMissingStoreWithABackupIsReported() async throws {
         try fill()
         let runner = try runner.get()
@@ -368,7 +368,7 @@ import Testing
 
     // MARK: Automatic backups
 
-    /// After a command that may write, but not after one that only reads.
+    /// A backup is made after a command that may write, but not after one that only reads.
     @Test func aStoreWithoutABackupOfTodayIsBackedUp() async throws {
         try fill()
         let runner = try runner.get()
@@ -382,7 +382,7 @@ import Testing
         #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
         #expect(try names().count == 2 && names().first == old)
         #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
-        #expect(try names().count == 2, "one a day")
+        #expect(try names().count == 2, "one per day")
     }
 
     /// An upload into the empty store that a command created after the loss of an earlier one.

@@ -37,7 +37,7 @@ import Testing
         #expect(try await fixture.run("login", extra: ["MEDIACTL_API_KEY": Self.key]).exitCode == 0)
         #expect(try await fixture.run("login", extra: ["MEDIACTL_API_KEY_FILE": file]).exitCode == 0)
         #expect(try await fixture.run("logout").exitCode == 0)
-        // Without a login as well.
+        // The key in the environment is sufficient without a login.
         #expect(try await fixture.run("sync", "status", extra: ["MEDIACTL_API_KEY": Self.key]).exitCode == 0)
         // A password of another service is not a key.
         #expect(try await fixture.run("sync", "status", extra: ["MEDIACTL_PASSWORD": Self.key]).exitCode == 4)

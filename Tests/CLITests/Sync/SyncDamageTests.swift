@@ -4,7 +4,7 @@ import Testing
 
 /// Files that a server lost or damaged but still lists (photosync contract, new facts 1 and 2).
 @Suite struct SyncDamageTests {
-    /// Three pushed photos, rewritten by the server and in the index; the originals are in a directory.
+    /// Three pushed photos that the server has rewritten and the index contains; the originals are in a directory.
     private func pushed() async throws -> (fixture: SyncFixture, directory: String, ids: [String]) {
         let fixture = try await SyncFixture.loggedIn()
         let directory = try fixture.photos("a.jpg", "b.jpg", "c.jpg")
@@ -380,7 +380,7 @@ import Testing
         let verify = try await fixture.json("sync", "verify", "--server")
         #expect(verify.count("server_missing") == 0 && verify.count("copy_orphaned") == 0)
         #expect(verify.count("not_on_server") == 0 && verify.count("not_indexed") == 0)
-        // The repaired photo is known, and not pushed again.
+        // The repaired photo is in the index, and is not pushed again.
         let push = try await fixture.json("sync", "push", "\(directory)/a.jpg")
         #expect(push.states == ["present"])
         // A later deletion is reported as a deletion.

@@ -173,7 +173,7 @@ import Testing
     func aTerminalPromptsBeforeTheFirstSync(response: String, exitCode: Int32, uploads: Int) async throws {
         let (fixture, directory) = try await fixture()
         let child = try fixture.runner.start(["sync", directory], streams: .terminal(columns: 100))
-        // Before the sync, claiming the legacy photo is offered.
+        // Before the sync, the command offers to claim the legacy photo.
         try await child.wait(for: "Claim them? [y/N] ")
         child.write("no\n")
         try await child.wait(for: "2 photos to upload, 1 photo to download. Nothing is deleted.")

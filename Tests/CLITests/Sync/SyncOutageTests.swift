@@ -62,7 +62,7 @@ import Testing
         #expect(down.result.exitCode == 6 && down.error["retryable"] as? Bool == true)
     }
 
-    /// Another 500 is a defect that waiting does not repair.
+    /// Any other 500 is a defect that waiting does not fix.
     @Test func anotherFailureIsNotAnOutage() async throws {
         let fixture = try await SyncFixture.loggedIn()
         try await fixture.sandbox.photoSync("POST", "outage", #"{"json":"Failed to save photo record."}"#)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// All commands at once, because each waits for seconds.
+    /// All commands run in parallel, because each waits for seconds.
     @Test func anIndexedServerIsWaitedFor() async throws {
         let commands = [["sync"], ["sync", "push", "Pictures"], ["sync", "download", "--missing", "-o", "out"]]
         try await withThrowingTaskGroup(of: Void.self) { group in

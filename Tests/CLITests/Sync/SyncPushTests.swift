@@ -47,7 +47,7 @@ import Testing
         #expect(report.count("skipped") == 25)
     }
 
-    /// Detected by their first bytes: text and audio files are not reported as missing.
+    /// Photos and videos are recognized by their first bytes; text and audio files are not reported as missing.
     @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
         let fixture = try await SyncFixture.loggedIn()
         let directory = try fixture.photos("a.jpg")

@@ -54,7 +54,7 @@ import Testing
         _ = try await fixture.run("sync", "download", "--thumbnails", "--output", target)
         let verify = try await fixture.json("sync", "verify")
         #expect(verify.result.exitCode == 0 && verify.count("copies") == 0)
-        // No push uploads it or treats it as a photo.
+        // A push neither uploads a thumbnail nor treats it as a photo.
         let push = try await fixture.json("sync", "push", target)
         #expect(push.states == ["excluded", "excluded"])
         #expect(try await fixture.requests("POST", "/api/photos/upload") == 0)

@@ -8,7 +8,7 @@ import Testing
     // the album.
     @Test func failedAlbumsAreOneWarning() async throws {
         let fixture = try await TapeFixture.withTape("T")
-        // A file is in place of the root.
+        // A file takes the place of the root.
         try Data().write(to: URL(fileURLWithPath: fixture.pictures + "/Tapes"))
         let soft = try await fixture.run("add", "T", try fixture.original("a.jpg"), try fixture.original("b.jpg"))
         #expect(soft.exitCode == 0, "\(soft.errors)")
@@ -81,7 +81,7 @@ import Testing
 
     @Test(arguments: ["--yes", "-y"])
     func yesCreatesTheRootWithoutAPrompt(flag: String) async throws {
-        // Neither a terminal nor a pictures directory.
+        // There is neither a terminal nor a pictures directory.
         let fixture = try TapeFixture(hasPictures: false)
         #expect(try await fixture.run("library", "init").exitCode == 4)
         let created = try await fixture.json("library", "init", flag)

@@ -132,7 +132,7 @@ import Testing
 
     @Test func anUnknownTapeIsReportedFirst() async throws {
         let fixture = try await TapeFixture.withTape("T")
-        // Neither --yes nor a terminal; the albums would require a key.
+        // There is neither --yes nor a terminal; the albums would require a key.
         let extra = [
             "MEDIACTL_LIBRARY_URL": "http://127.0.0.1:1", "MEDIACTL_ALBUMS_LIBRARY": "immich",
             "MEDIACTL_FEATURE_DELETE_ALBUM": "1",

@@ -31,7 +31,7 @@ import Testing
                 #expect((refused.error["message"] as? String)?.contains("original of a tape") == true)
             }
         }
-        // The video of a tape over that of another.
+        // A rendered video over an original of another tape.
         let video = try await fixture.json("export", "Other", "--render", "-o", originals[0], "--force", "--no-album")
         #expect(video.error["code"] as? String == "target_unusable")
         #expect(try originals.map(fixture.witness) == before)
@@ -109,7 +109,7 @@ import Testing
         let fixture = try await TapeFixture.withTape("T")
         let photo = fixture.runner.home.file("IMG 1.HEIC")
         try FileManager.default.copyItem(atPath: Repository.path("fixtures/media/still.heic"), toPath: photo)
-        // Only the first bytes of an image.
+        // The file contains only the first bytes of an image.
         let picture = try fixture.original("b.jpg")
         _ = try await fixture.run("add", "T", try fixture.original("a.mp4"), photo, picture, "--no-album")
         let film = fixture.runner.home.file("t.mp4")

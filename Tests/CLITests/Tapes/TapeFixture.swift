@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built program in a home with a pictures directory, and some originals, which no command may change.
+/// The built program, a home directory with a pictures directory, and some originals, which no command may change.
 struct TapeFixture: Sendable {
     /// Files that a command must not change.
     struct Witness: Equatable {
@@ -48,7 +48,6 @@ struct TapeFixture: Sendable {
         try SyncFixture.report(of: try await runner.run(["tapes"] + arguments + ["--json"], extra: extra))
     }
 
-    /// The clips of a tape.
     func clips(_ tape: String) async throws -> [[String: Any]] { try await json("show", tape).items }
 
     /// Names of the originals of a tape, in its order.
@@ -80,7 +79,7 @@ struct TapeFixture: Sendable {
         )
     }
 
-    /// The folder of an album by its title.
+    /// The folder of the album with this title.
     func album(_ title: String) -> String { "\(pictures)/Tapes/\(title)" }
 
     /// The files in an album's folder, without the program's own files.
@@ -94,7 +93,6 @@ struct TapeFixture: Sendable {
             .split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
     }
 
-    /// The existing albums.
     func albums() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(pictures)/Tapes")) ?? []
         return names.filter { !$0.hasPrefix(".") }.sorted()

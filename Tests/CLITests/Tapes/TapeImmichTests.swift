@@ -86,7 +86,7 @@ import Testing
         let added = try await fixture.json("add", "T", try fixture.original("a.jpg"), extra: environment)
         #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "unreachable", "\(added.result)")
         #expect(added.result.errors.contains("1 clip saved; its album was not updated (library unreachable"))
-        // No tape was updated: the code of the reason.
+        // No tape was updated: the exit code is that of the reason.
         for words in [["reconcile", "--apply"], ["library", "grant"]] {
             try await server.add(faults: ["method": "POST", "path": "/albums.*", "status": 503])
             let stopped = try await fixture.runner.run(["tapes"] + words, extra: environment)
@@ -157,7 +157,7 @@ import Testing
         #expect(try await server.report().assets.count == 1)
     }
 
-    // Each has its own server: uploads that do not overlap would never get a response.
+    // Each case has its own server: uploads that do not overlap would not get a response in time.
     @Test(arguments: [("1", 1), ("3", 3), (nil, 4)] as [(String?, Int)])
     func uploadsRunInParallel(_ jobs: String?, _ expected: Int) async throws {
         let server = try await ImmichStandIn.start(gather: expected)

@@ -232,7 +232,7 @@ import Testing
         #expect(items.compactMap { $0["finding"] as? String } == ["original_changed"])
         let repaired = try await fixture.json("repair")
         #expect(repaired.result.exitCode == 1 && repaired.states == ["failed"])
-        // After an edit on purpose.
+        // After an intentional edit.
         #expect(text.errors.contains("remove the clip and add the file again"), "\(text)")
         #expect(try await fixture.run("remove", "T", "1", "--yes").exitCode == 0)
         #expect(try await fixture.run("insert", "T", path, "--position", "1").exitCode == 0)

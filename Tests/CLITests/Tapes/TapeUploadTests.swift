@@ -20,7 +20,8 @@ import Testing
         try await fixture.runner.run(["upload"] + arguments, extra: extra)
     }
 
-    // In the order of the files, regardless of the order of uploads; once, however often it is run.
+    // Clips are added in the order of the files, regardless of the order of uploads, and only once, however often the
+    // command is run.
     @Test func uploadsFillATape() async throws {
         let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try fixture.original($0) }
         let first = try await upload(paths[0], paths[2], "--tape", "Tour")
@@ -33,7 +34,7 @@ import Testing
         #expect(try await fixture.names("Tour") == ["a.mp4", "c.mp4", "b.mp4"])
     }
 
-    /// Each waits for its response until all have looked for the tape.
+    /// Each upload waits for its response until all of them have looked for the tape.
     @Test func parallelUploadsCreateOneTape() async throws {
         try await uploads.sandbox.addFaults("upload:delay-response=3,times=3")
         let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try fixture.original($0) }

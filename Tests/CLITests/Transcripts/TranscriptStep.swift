@@ -6,8 +6,8 @@ import Testing
 ///
 ///     PURPOSE [NAME=VALUE ...] COMMAND [? PROMPT [y/N] INPUT]
 ///
-/// Each purpose has a keyword: `ok`, `table` (a success whose lines must fit the terminal), `prompted` (a success that needs
-/// --yes without a terminal), `no`, `look`, `prepare`, `keep` and `remove`.
+/// Each purpose has a keyword: `ok`, `table` (a success whose lines must fit the terminal), `prompted` (a success that
+/// needs --yes without a terminal), `no`, `look`, `prepare`, `keep` and `remove`.
 struct TranscriptStep: Sendable {
     enum Purpose: Sendable {
         /// It succeeds. Shown on the pipe and on every terminal.

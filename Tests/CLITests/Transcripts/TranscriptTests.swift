@@ -21,7 +21,7 @@ import Testing
         return (isCommand ? [words] : []) + below.flatMap { leaves(of: $0, words + [$0._commandName]) }
     }
 
-    /// All worlds in parallel: they share nothing.
+    /// All worlds run in parallel, since they share nothing.
     static let sessions = Task {
         try await withThrowingTaskGroup(of: (TranscriptLook, [TranscriptEntry]).self) { group in
             for look in TranscriptLook.allCases {

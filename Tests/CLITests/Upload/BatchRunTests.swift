@@ -95,7 +95,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: taken)) == before)
     }
 
-    /// Between the check at the start and the end of a run.
+    /// The files appear between the check at the start and the end of a run.
     @Test func aReportReplacesNothingThatAppearedDuringTheRun() throws {
         let directory = try TemporaryDirectory()
         let (media, device) = (directory.file("a.mp4"), directory.file("device"))

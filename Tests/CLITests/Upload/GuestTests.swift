@@ -108,7 +108,8 @@ import Testing
         #expect(offline.lines.count == 2, "a hidden upload is not pending")
     }
 
-    /// The server refuses the second upload as a duplicate, which has no receipt; that of the first still hides the file.
+    /// The server refuses the second upload as a duplicate, which has no receipt; that of the first still hides the
+    /// file.
     @Test func aRepeatedUploadCanBeHidden() async throws {
         let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
@@ -167,8 +168,8 @@ import Testing
         #expect(resumed.exitCode == 0 && resumed.output.hasPrefix("uploaded "), "\(resumed.errors)")
     }
 
-    /// The token of an upload with a login deletes the file, also one that a guest uploaded before or after to another
-    /// event.
+    /// The token of an upload with a login deletes the file even if a guest uploaded it to another event, earlier or
+    /// later.
     @Test(arguments: [true, false]) func aTokenIsUsedForAFileThatAGuestUploadedToo(_ isLoginFirst: Bool) async throws {
         let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
@@ -288,7 +289,7 @@ import Testing
             child.write(response)
             let result = try await child.finish()
             #expect(result.exitCode == exitCode)
-            // The address of the page is printed without its secret, with a note where to find the secret.
+            // The address of the page is printed without its secret, with a note on where to find the secret.
             let words = (result.output + result.errors).replacing("\r", with: "")
             #expect(words.contains("\(fixture.sandbox.baseURL)/upload/TOKEN"))
             #expect(words.contains("the whole link is in \"\(linkFile)\""))

@@ -158,7 +158,7 @@ import Testing
         #expect(lost.exitCode == 3 && !lost.errors.contains("permissions"))
     }
 
-    /// The other directory is specified as well, or not.
+    /// Whether the other directory is specified as well.
     @Test(arguments: [true, false]) func aLinkedDirectoryIsReportedUnlessItIsRead(_ isRead: Bool) async throws {
         let fixture = try await BatchFixture()
         try fixture.file("in/a.mp4")

@@ -52,7 +52,7 @@ import Testing
         #expect(show.output.contains("sent by       tus\n"))
     }
 
-    /// The journal has the directory of a relative path; that of 0.1.0 did not have it.
+    /// The journal contains the directory of a relative path; the journal of 0.1.0 did not.
     @Test(arguments: [false, true]) func aRelativePathIsResumedFromAnotherDirectory(_ isOld: Bool) async throws {
         let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])
         let file = try fixture.file("drop/a.mp4", byteCount: 1_000_000)
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    /// Its response was lost, and the token of the same file is stored from an earlier upload.
+    /// The response was lost, and the token of the same file is stored from an earlier upload.
     @Test func anUploadWhoseFileIsOnTheServerIsNotDiscarded() async throws {
         let fixture = try await BatchFixture()
         let file = try fixture.file("a.mp4")

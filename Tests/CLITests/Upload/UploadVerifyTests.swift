@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// A report specifies its server. Credentials in the environment stay with MEDIACTL_SERVER.
+    /// A report specifies its server. Credentials in the environment apply only to MEDIACTL_SERVER.
     @Test func aReportIsVerifiedAtItsServer() async throws {
         let fixture = try await BatchFixture()
         let report = fixture.runner.home.file("report.json")

@@ -71,13 +71,13 @@ import Testing
         let clip = try fixture.file("b.mp4")
         #expect(try await fixture.upload([clip]).exitCode == 0)
         let posts = try await fixture.posts()
-        // --again sends the known file, and still refuses the unknown extension.
+        // --again sends the file that was uploaded before, and still refuses the unknown extension.
         let again = try await fixture.upload([odd, clip, "--again", "--json"])
         let states = try again.records().map { "\($0["state"] ?? "")" }
         #expect(Set(states) == ["failed", "duplicate"])
         #expect(try await fixture.posts() == posts + 1)
         #expect(again.errors.contains("to upload it anyway, add --any-extension"))
-        // --any-extension does not send the known file.
+        // --any-extension does not send the file that was uploaded before.
         let any = try await fixture.upload([odd, clip, "--any-extension", "--json"])
         let skipped = try any.records().compactMap { $0["skipped"] as? Bool }
         #expect(skipped.contains(true))
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    /// Only the response itself can be lost, and a file that the server reports is there.
+    /// A file that the server reports is on the server, so only its response can have been lost.
     @Test(
         arguments: [
             (500, nil, "whether the server has the file is unknown (500): the server has 1"),

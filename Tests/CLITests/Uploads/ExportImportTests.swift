@@ -206,7 +206,7 @@ import Testing
         let directory = machine.file("backup")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         let file = directory + "/tokens.jsonl"
-        // The sync of the file succeeds, that of its directory fails.
+        // The sync of the file succeeds; that of its directory fails.
         let strace = ["/usr/bin/strace", "-f", "-P", directory, "-e", "trace=fsync", "-o", machine.file("trace")]
         let result = try await machine.runner.run(
             ["uploads", "export", "--output", file],

@@ -58,7 +58,7 @@ import Testing
         #expect(try await fixture.runner.run(["uploads", name, "--yes"]).exitCode == 2)
     }
 
-    /// A check only reads them, even those that the next command stores.
+    /// A check only reads kept responses, even those that the next command stores.
     @Test func aCheckCountsKeptResponses() async throws {
         let fixture = try fixture()
         let check = { (count: Int) in

@@ -157,7 +157,7 @@ struct SubmissionTests {
 
     // MARK: Refused (contract 1.3)
 
-    @Test("a failure before the whole body was sent stored nothing")
+    @Test("a failure before the whole body was sent means that nothing was stored")
     func earlyFailure() {
         for (isComplete, code) in [(true, Code.unknownOutcome), (false, .serverError)] {
             let refusal = CaptureRefusal(HTTPResponseHead(status: 500, headers: []), body: [])
@@ -186,7 +186,7 @@ struct SubmissionTests {
             (Response(status: 408, body: "", type: nil), .unknownOutcome, false),
             (Response(status: 409, body: "<html>", type: "text/html"), .unknownOutcome, false),
             (.refusal(409, "DEVICE_LOCKED"), .unknownOutcome, false),
-            // Not from the server, which has not seen the capture.
+            // These responses are not from the server, which has not seen the capture.
             (Response(status: 400, body: "<html>", type: "text/html"), .badRequest, true),
             (Response(status: 400, body: "", type: nil), .badRequest, true),
             (Response(status: 407, body: "<html>", type: "text/html"), .badRequest, true),
@@ -328,7 +328,7 @@ struct SubmissionTests {
         await expectFailure(.unauthorized) { _ = try await Self.submit(to: client) }
     }
 
-    @Test("abandoning after the body leaves the outcome unknown as well", .timeLimit(.minutes(1)))
+    @Test("abandoning a submission after the body also leaves the outcome unknown", .timeLimit(.minutes(1)))
     func abandoned() async throws {
         let control = TransferControl()
         let server = try RecordingServer { connection, _, _ in

@@ -62,7 +62,7 @@ struct HashOnlyBodyTests {
         await expectFailure(.internalError) { _ = try payload.signedBytes(for: .reference) }
     }
 
-    @Test("coordinates have at most 15 digits if the server reads no more exactly (contract 2.1)")
+    @Test("coordinates have at most 15 digits if the server cannot read more digits exactly (contract 2.1)")
     func coordinates() throws {
         let third = CaptureMetadata.Location.coordinates(latitude: 1.0 / 3, longitude: -200.0 / 3)
         let payload = try SamplePayload.disclosing(CaptureMetadata(location: third))
@@ -90,7 +90,7 @@ struct HashOnlyBodyTests {
     @Test("a payload that no server could verify is never signed", arguments: unfit.indices, CaptureProfile.allCases)
     func refused(_ index: Int, _ profile: CaptureProfile) async throws {
         let payload = try SamplePayload.video(Self.unfit[index].change)
-        // The reference does not sign the members of a video, and they still must be valid.
+        // The reference does not sign the members of a video, but they must still be valid.
         await expectFailure(.internalError) { _ = try payload.body(for: profile, assertion: Assertion.placeholder) }
     }
 
@@ -192,7 +192,7 @@ struct HashOnlyBodyTests {
 }
 
 extension HashOnlyPayload {
-    /// As it comes back: depths rounded to binary32.
+    /// The payload as it is read back, with depths rounded to binary32.
     fileprivate var onTheWire: HashOnlyPayload {
         with { payload in
             let narrow = { (number: Double) in Double(Float(number)) }

@@ -4,7 +4,7 @@ import TestSupport
 
 /// nginx with TLS in front of another server, in a usual configuration.
 ///
-/// - `/…`: passed on, bodies up to `largestBody`, buffered first or not; the response contains the protocol in
+/// - `/…`: forwards bodies up to `largestBody`, buffered first or not; the response contains the protocol in
 ///   `X-Protocol`.
 /// - `/private/…`: requires `uploader` / `secret`, then as above.
 /// - `/small/…`: rejects bodies above 1 MiB.

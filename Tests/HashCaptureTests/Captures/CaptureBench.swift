@@ -79,7 +79,7 @@ struct CaptureBench: Sendable {
         return try await register(plan)
     }
 
-    /// A machine whose key is enrolled with its own sandbox with the profile `reference`.
+    /// A machine with its own sandbox of the profile `reference`, where its key is enrolled.
     static func atReference(_ arguments: [String] = []) async throws -> CaptureBench {
         let machine = try TemporaryDirectory()
         let directory = try DataDirectory.open(machine.path + "/data")

@@ -21,7 +21,7 @@ import Testing
         #expect(outcome.error == nil && !outcome.isKnown)
         #expect(record.state == .accepted && record.mode == .hashOnly && record.isObserved && record.hasDepth)
         #expect((record.submissions, record.signingFailures) == (1, 0))
-        // The request has taken 1, the payload 2 (M12).
+        // The request has used counter 1, the payload counter 2 (M12).
         #expect(record.counter == 2)
         #expect(try await bench.lastCounter() == 2)
         #expect(record.keyLevel == "software" && record.deviceID == device.deviceID)

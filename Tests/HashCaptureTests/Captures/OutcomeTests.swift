@@ -345,7 +345,7 @@ import Testing
         #expect(try await bench.session.retry(first.record.id).record.signingFailures == 3)
         device.keySource = source
         try bench.library.keep(device)
-        // Three are allowed, regardless of the key's state.
+        // Three signing failures are allowed, regardless of the key's state.
         let refused = try await bench.session.retry(first.record.id)
         #expect(refused.record.signingFailures == 3 && refused.error?.code == .signingFailed)
         #expect(try await bench.submissions() == 0)
@@ -403,7 +403,7 @@ import Testing
         )
     }
 
-    /// Not only a duplicate: any refusal, and a key that cannot be used.
+    /// This applies not only to a duplicate, but to any refusal, and to a key that cannot be used.
     @Test(arguments: ["capture:status=503,times=1", "capture:status=400,times=1", "capture:status=500,times=1", "key"])
     func aFailedResendKeepsTheEvidenceOfTheFirstSubmission(_ failure: String) async throws {
         let bench = try await CaptureBench(["--fault", "capture:status=502,times=1"])

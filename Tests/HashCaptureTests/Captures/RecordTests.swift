@@ -107,7 +107,7 @@ import Testing
         #expect(payload.depthAnalysis == .unavailable && payload.capturedAt.hasSuffix("T00:00:00Z"))
     }
 
-    /// Its meaning is unknown: such a record does not prevent a submission.
+    /// The meaning of such a record is unknown, so it does not prevent a submission.
     @Test func aRecordWithoutAModeIsNotEvidence() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
@@ -128,7 +128,8 @@ import Testing
         #expect(outcome.record.state == .accepted && outcome.record.id != old.id && !outcome.isKnown)
     }
 
-    /// The server's data of a hash-only capture, and whether it matches this media without the media.
+    /// The server's data about a capture, and whether it describes a hash-only capture of this media, stored without
+    /// the media.
     @Test(
         arguments: [
             ("hash_only", "aa", false, true), ("hash_only", "bb", false, false), ("hash_only", nil, false, false),

@@ -45,7 +45,7 @@ import Testing
     }
 }
 
-/// A check that the code which sends a hash-only capture cannot access its media.
+/// Checks that the code that sends a hash-only capture cannot access its media.
 @Suite struct SubmissionImportTests {
     /// No store, no files, no vault: a module that is not imported cannot be called. The same holds for the values
     /// and the text that it shares with all modules.

@@ -110,7 +110,7 @@ struct DepthAnalyzerTests {
         #expect(!analysis.isLikelyRealScene)
     }
 
-    @Test("one keyframe that is not real is sufficient")
+    @Test("one keyframe that is not a real scene is sufficient to reject the video")
     func oneNotReal() throws {
         var other = Self.keyframe(1)
         other.isLikelyRealScene = false

@@ -78,7 +78,7 @@ struct DepthImageTests {
         func longChunk() async {
             await #expect(processExitsWith: .success) {
                 var image = try DepthMapFileTests.bytes("ffmpeg.png")
-                // After signature and header; the length that follows is that of a text chunk, which is not needed.
+                // Everything after the header becomes the start of a text chunk of this length, which is not needed.
                 image.replaceSubrange(33..., with: Self.bigEndian(0x7800_000D) + Array("tEXt".utf8))
                 let before = try ProcessMemory.bytes("VmPeak")
 

@@ -125,7 +125,7 @@ struct DepthMapFileTests {
         #expect(Self.complaint(Self.numPy(header)).contains("samples are supported"))
     }
 
-    @Test("for the largest supported size, the bytes are required")
+    @Test("a map of the largest supported size must contain all of its bytes")
     func limit() {
         #expect(Self.complaint(Array("Pf\n10000 10000\n-1.0\n".utf8)).contains("expected 400000020"))
     }

@@ -19,7 +19,7 @@ import Testing
 
     private func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
 
-    // Many cameras write their local time to this field, which is UTC by its specification.
+    // Many cameras write their local time to this field, which is in UTC according to its specification.
     @Test func theTimeOfAMovieHeaderHasNoZone() async throws {
         let clip = Repository.path("fixtures/media/clip.mp4")
         let path = directory.file("clip.mp4")
@@ -218,7 +218,7 @@ import Testing
 
     // MARK: Damage
 
-    /// Each byte inverted in turn, each length truncated: no crash, and no impossible position.
+    /// Inverting any byte, or truncating at any length, causes no crash and no impossible position.
     @Test func damagedDataIsHarmless() throws {
         let whole = PhotoBytes.structure(
             first: [.text(0x10F, "Canon"), .text(0x110, "Canon EOS R5")],

@@ -66,7 +66,8 @@ import Testing
             return
         }
         #expect(candidates.map(\.city) == ["Detroit", "Windsor"])
-        // By GeoNames' positions, 42.33143,-83.04575 and 42.30008,-83.01654, and 111.2 km per degree of latitude.
+        // Calculated from GeoNames' positions, 42.33143,-83.04575 and 42.30008,-83.01654, and 111.2 km per degree of
+        // latitude.
         #expect(zip(candidates, [1.99, 2.32]).allSatisfy { abs($0.kilometers - $1) < 0.05 }, "\(candidates)")
     }
 
@@ -107,8 +108,8 @@ import Testing
     }
 
     /// Each city of over 100,000 inhabitants has its own name at its position, or that of a city of the same country
-    /// within 30 km with at least twice its inhabitants, just as boroughs are known by their city. Never another,
-    /// smaller one.
+    /// within 30 km with at least twice its inhabitants, just as boroughs are known by their city. It never has the
+    /// name of another, smaller city.
     @Test func largeCitiesHaveTheirName() throws {
         let cities = try Self.listed("large-cities")
         #expect(cities.count == 6_183)
@@ -199,7 +200,7 @@ import Testing
         var vectors: [Vector]
     }
 
-    /// scripts/make-places.py sorted all places, by the package's own numbers, with another formula.
+    /// For these vectors, scripts/make-places.py sorted all places, with the package's own numbers and another formula.
     @Test func agreesWithSortingEveryPlace() throws {
         let file = try Repository.data("fixtures/places/vectors.json")
         let vectors = try JSONDecoder().decode(Vectors.self, from: file).vectors

@@ -82,7 +82,7 @@ import Testing
         #expect(try await bench.session.retry(outcome.record.id).record == sent.record)
     }
 
-    /// Nor does a hash-only capture finish an upload of the media.
+    /// A hash-only capture does not finish an upload of the media.
     @Test func anUnsentUploadIsNotReportedAsAcceptedBecauseOfItsHash() async throws {
         let bench = try await CaptureBench(["--fault", "capture-full:status=503,times=1"])
         try await bench.register()
@@ -140,7 +140,7 @@ import Testing
         #expect(try await bench.remotes().count == 1)
     }
 
-    /// The last check of the file is before the first byte is sent.
+    /// The file is last checked before the first byte is sent.
     @Test func aFileThatHasChangedIsNotSent() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()

@@ -190,7 +190,7 @@ import Testing
     static let models: [(String, String?)] = [
         ("  Pixel 9 \u{0}\n Pro ", "Pixel 9 Pro"), ("\u{202E}evil", "evil"), ("\u{1B}[31mred", "[31mred"), ("", nil),
         (" \t ", nil), ("日本のカメラ", "日本のカメラ"), (String(repeating: "x", count: 9_999), String(repeating: "x", count: 128)),
-        // Two bytes each, after one: the 64th would be split.
+        // Characters of two bytes each, after a single byte: the 64th of them would be split.
         ("a" + String(repeating: "é", count: 100), "a" + String(repeating: "é", count: 63)),
     ]
 

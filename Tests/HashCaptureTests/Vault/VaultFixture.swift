@@ -74,7 +74,7 @@ struct VaultFixture {
     }
 }
 
-/// Different at most offsets and for each seed. Repeats a block, so that it is created quickly.
+/// Bytes that differ at most offsets and for each seed. They repeat a block, so that they are created quickly.
 func vaultBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
     let block = (0..<4099).map { _ in

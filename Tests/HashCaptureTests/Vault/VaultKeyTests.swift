@@ -11,7 +11,7 @@ import Testing
     let fixture = Result { try VaultFixture() }
 
     static let hex = String(repeating: "0a", count: 32)
-    /// The same 32 bytes, by `base64` of coreutils.
+    /// The same 32 bytes, as encoded by `base64` of coreutils.
     static let base64 = "CgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo="
 
     private func keyPath() throws -> String { try fixture.get().captures + "/vault.key" }

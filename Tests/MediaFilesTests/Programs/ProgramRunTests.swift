@@ -115,7 +115,7 @@ import Testing
         #expect(try await run.run() == expected)
     }
 
-    /// By descriptor: independent of the directory's name, and of later changes of the path.
+    /// The directory is passed as a descriptor, so its name and later changes of the path do not matter.
     @Test func aProgramStartsInTheSpecifiedDirectory() async throws {
         let home = try TemporaryDirectory()
         let name = Array((home.path + "/new\nline").utf8) + [0xFF]

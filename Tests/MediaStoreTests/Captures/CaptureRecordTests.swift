@@ -26,7 +26,8 @@ struct CaptureRecordTests {
         #expect(try store.capture("00000000-0000-4000-8000-00000000ffff") == nil)
     }
 
-    /// Hash-only contract section 8: a record without a mode decodes, with nil for mode, analysis and settings, and is kept.
+    /// Hash-only contract section 8: a record without a mode decodes, with nil for mode, analysis and settings, and is
+    /// kept.
     @Test("a record without a mode decodes with nil, and is kept")
     func withoutMode() throws {
         let store = try library()

@@ -137,7 +137,7 @@ struct StoreDamage: Sendable, CustomStringConvertible {
         }
     }
 
-    /// At offsets chosen by a fixed sequence (Knuth's multiplicative hash).
+    /// Flipped bits at offsets chosen by a fixed sequence (Knuth's multiplicative hash).
     private static var flips: [StoreDamage] {
         (1...60).map { number in
             StoreDamage(description: "bit \(number) of a sequence flipped") { files in

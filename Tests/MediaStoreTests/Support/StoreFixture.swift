@@ -79,7 +79,7 @@ func storeErrorKind(_ body: () throws -> Void) throws -> StoreError.Kind? {
     }
 }
 
-/// An entry whose token is 64 times the digit.
+/// An entry whose token is the digit repeated 64 times.
 func sampleEntry(
     host: String = "gighive.app",
     fileID: Int64 = 18,
@@ -133,7 +133,7 @@ func sampleRecord(
 }
 
 extension TokenStore {
-    /// Whether it was added.
+    /// Adds an entry, and returns whether it was added.
     func add(_ entry: TokenEntry) throws(StoreError) -> Bool {
         try add([entry]).allSatisfy { $0 == .added || $0 == .conflicting }
     }

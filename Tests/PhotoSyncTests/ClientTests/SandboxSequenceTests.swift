@@ -72,7 +72,7 @@ struct SandboxSequenceTests {
         #expect(page.photos.count == 1 && page.totalCount == 1 && !page.hasMore && page.cursor == nil)
         #expect(listed.id == receipt.id && listed.originDevice?.id == device && listed.fileSize == 11)
         #expect(listed.originalFilename.hasPrefix("Zoë") && listed.originalFilename.hasSuffix(".JPG"))
-        // In UTC, truncated to the microsecond: nothing is left for the server to round or to drop.
+        // The time is in UTC, truncated to the microsecond: nothing is left for the server to round or to drop.
         #expect(listed.takenAt.text == "2024-02-29T22:30:00.123456Z")
         #expect(try await user.status(device: device).devicePhotos == 1)
         #expect(try await user.status(device: device).lastSyncAt != nil)

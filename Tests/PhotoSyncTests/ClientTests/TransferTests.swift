@@ -61,7 +61,7 @@ struct TransferTests {
                     + "Content-Type: application/octet-stream",
             ]
         )
-        // In UTC: the server would keep the local time and drop the offset (trap 4).
+        // The time is in UTC: the server would keep the local time and drop the offset (trap 4).
         let contents = parts.map(\.content)
         #expect(contents == [photo.fileName, "2024-02-29T22:30:00.25Z", "d-1", "JPEG\r\n--bytes"])
     }

@@ -11,7 +11,7 @@ import Testing
 /// token first.
 private final class UserServer: Sendable {
     private struct State {
-        /// Token to device ID and owner's key.
+        /// The device ID and the owner's key of each token.
         var devices: [String: (id: String, key: String)] = [:]
         var keys: Set<String> = ["key-ann", "key-bob"]
         /// A path that responds with an error, and the message.

@@ -44,7 +44,8 @@ import Testing
         #expect(stored.first?.id == outcome.items.first?.photoID)
     }
 
-    /// Trap 17: this 400 means that the body took longer than 30 seconds. After one retry, the network is too slow.
+    /// Trap 17: this 400 means that the body took longer than 30 seconds. After one retry, the network is considered
+    /// too slow.
     @Test func aBodyThatIsTooSlowIsAttemptedTwice() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")
@@ -86,7 +87,7 @@ import Testing
         #expect(outcome.items.allSatisfy { $0.error?.code == .unauthorized })
     }
 
-    /// The retries of thousands of files are not waited for if the server is unreachable.
+    /// If the server is unreachable, the run does not wait for the retries of thousands of files.
     @Test func aServerThatBecomesUnreachableEndsTheRun() async throws {
         let bench = try await PushBench(faults: ["photos-upload:reset"])
         for number in 0..<8 { try bench.write("\(number).jpg") }
@@ -225,7 +226,7 @@ import Testing
     @Test(arguments: [1, 2, 3]) func parallelUploadsReachTheLimit(jobs: Int) async throws {
         let bench = try await PushBench()
         let server = try MeetingServer(groups: jobs)
-        // One alone, which verifies the ownership, then two groups.
+        // One upload runs alone and verifies the ownership; two groups follow.
         for number in 0...2 * jobs { try bench.write("\(number).jpg", "photo \(number)") }
         let outcome = await bench.push(jobs: jobs, as: bench.account(at: try server.client()))
         #expect(outcome.result?.counts == [.uploaded: 2 * jobs + 1])

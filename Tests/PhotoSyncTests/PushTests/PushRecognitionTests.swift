@@ -9,8 +9,8 @@ import Testing
 
 /// A rewritten copy carries the photo's ID (photosync contract, new facts, 1), so another machine recognizes it.
 @Suite struct PushRecognitionTests {
-    /// A JPEG whose Exif data has an `ImageUniqueID`, as exiftool writes it (`exiftool -ImageUniqueID=ID`): TIFF 6.0 header,
-    /// an IFD with the pointer to the Exif IFD (0x8769), which has tag 0xA420, ASCII.
+    /// A JPEG whose Exif data has an `ImageUniqueID`, as exiftool writes it (`exiftool -ImageUniqueID=ID`): TIFF 6.0
+    /// header, an IFD with the pointer to the Exif IFD (0x8769), which has tag 0xA420, ASCII.
     static func stamped(_ id: String, _ comment: String = "a photo") -> Data {
         let text = Array(id.utf8) + [0]
         let directory = { (tag: [UInt8], type: UInt8, count: UInt8, value: UInt8) -> [UInt8] in

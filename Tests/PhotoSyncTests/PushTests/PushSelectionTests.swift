@@ -13,7 +13,7 @@ import Testing
         "$RECYCLE.BIN/6.jpg", "#recycle/7.jpg", "Trash/8.jpg", "sub/._9.jpg", "Thumbs.db", ".trashed-1-10.jpg",
         storedThumbnail,
     ]
-    /// A photo may be called "11.thumbnail.jpg": only the names that `sync download --thumbnails` gives are excluded.
+    /// A photo may be called "11.thumbnail.jpg": only the names that `sync download --thumbnails` assigns are excluded.
     static let wanted = [
         "a.jpg", "sub/b.jpg", ".c.jpg", "eaDir/d.jpg", "trashy/e.jpg", "Thumbs.jpg", "2019/08/11.thumbnail.jpg",
     ]

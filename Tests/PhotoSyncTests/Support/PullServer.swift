@@ -13,9 +13,9 @@ final class PullServer: Sendable {
         var requests: [ServerPhotos.Request] = []
         /// IDs of each claim by ID; nil for `claimAll`.
         var claims: [[String]?] = []
-        /// Changes the photos before a listing is returned, by the request's number from 1.
+        /// Changes the photos before a listing is returned, given the request's number, from 1.
         var before: (@Sendable (inout ServerPhotos, Int) -> Void)?
-        /// Changes the response, by the request's number from 1.
+        /// Changes the response, given the request's number, from 1.
         var after: (@Sendable (inout PhotoPage, ServerPhotos.Request, Int) -> Void)?
         /// Whether claims are confirmed without being carried out.
         var ignoresClaims = false

@@ -24,7 +24,7 @@ struct ServerPhotos: Sendable {
         for number in 0..<count { insert(Self.photo(number)) }
     }
 
-    /// The photo with a number; two each have the same second, so the ID decides.
+    /// The photo with this number. Each second has two photos by default, so their IDs determine the order.
     static func photo(_ number: Int, uploadedAt second: Int? = nil, origin: PhotoDevice? = phone) -> PhotoRecord {
         // Odd factor: every number results in another ID, and IDs do not follow the order of uploads.
         let shuffled = UInt32(truncatingIfNeeded: number &* 2_654_435_761)

@@ -30,7 +30,7 @@ extension Bench {
 }
 
 extension SandboxProcess {
-    /// IDs of the server's listing by the SHA-256 in the stored file's name, all pages of it.
+    /// IDs in all pages of the server's listing, by the SHA-256 in the stored file's name.
     func objects() async throws -> [String: [Int]] {
         var objects: [String: [Int]] = [:]
         var page = 1

@@ -78,7 +78,7 @@ struct CaptureBench {
         #expect(!result.output.contains("accepted"))
     }
 
-    /// Runs a command that must fail like this, and report the reason.
+    /// Runs a command that must fail with this exit code, and report the reason.
     func fail(_ arguments: [String], _ exitCode: Int32, naming words: String) async throws {
         let result = try await run(arguments)
         #expect(result.exitCode == exitCode, "\(arguments): \(result.output)\(result.errors)")
@@ -93,7 +93,7 @@ struct CaptureBench {
     /// Everything in the vault except its key, as paths below it, sorted.
     func kept() throws -> [String] { try Tree(vaultPath).files.keys.filter { $0 != "vault.key" }.sorted() }
 
-    /// The vault contains media and depth map of each record, and neither a draft nor a partial file.
+    /// The vault contains the media and the depth map of each record, but no draft and no partial file.
     func expectWholeVault() throws {
         let expected = try records().flatMap { ["\($0.id)/depth", "\($0.id)/media"] }.sorted()
         #expect(try kept() == expected)

@@ -14,7 +14,7 @@ import Testing
         let id = "A1B2C3D4-0000-4000-8000-00000000ABCD"
         let accepted = try await fixture.submit(
             CapturePayload.canonical(),
-            // With another spelling and order, and whitespace: the canonical form is signed.
+            // The payload has another spelling and order, and whitespace: the canonical form is signed.
             sending: CapturePayload.canonical().replacing(
                 #""max_depth":5,"min_depth":0.5"#,
                 with: #""min_depth": 5e-1,"max_depth":5.0"#
@@ -74,7 +74,7 @@ import Testing
         #expect(try await fixture.sandbox.captureBodies().count == 2)
     }
 
-    /// Each as the last error: all earlier checks succeed.
+    /// In each request, all checks before the failing one succeed.
     @Test func refusesInTheDocumentedOrder() async throws {
         let fixture = try await CaptureFixture()
         func refusal(_ options: [String], _ body: String = "x") async throws -> String {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A sandbox and the PhotoSync calls that the tests share; Alice by default.
+/// A sandbox and the PhotoSync calls that the tests share, made as Alice by default.
 struct PhotoFixture {
     static let alice = ["-H", "X-API-Key: " + SandboxProcess.aliceKey]
     static let bob = ["-H", "X-API-Key: " + SandboxProcess.bobKey]

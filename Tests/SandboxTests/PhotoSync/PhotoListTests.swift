@@ -14,7 +14,7 @@ import Testing
 
     @Test func pagesContainEveryPhotoOnceInUploadOrder() async throws {
         let fixture = try await PhotoFixture()
-        // Three upload times, a hundred photos each: within one, IDs decide.
+        // Three upload times with a hundred photos each; for equal times, IDs determine the order.
         for second in 1...3 {
             try await fixture.sandbox.addPhotos(#"{"count":100,"step":0,"uploadedAt":"2024-01-01T00:00:0\#(second)Z"}"#)
         }
@@ -80,7 +80,7 @@ import Testing
         #expect(try await fixture.list(#"{"sinceTimestamp":null,"cursor":""}"#).photos.count == 3)
     }
 
-    /// Trap 20: any page with a photo updates the device's time, nothing else does.
+    /// Trap 20: any page with a photo updates the device's time; nothing else does.
     @Test func onlyPagesWithPhotosUpdateTheTimeOfTheLastSync() async throws {
         let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")

@@ -40,7 +40,7 @@ import Testing
         expect(try await login(fixture, password: "x"), 401, "Invalid email or password")
         try await fixture.sandbox.photoSync("PATCH", "users/alice@example.test", #"{"isActive":false}"#)
         expect(try await login(fixture), 500, "Internal server error")
-        // None of them changed a key; that of a disabled account is not accepted.
+        // None of these requests changed a key; the key of a disabled account is not accepted.
         #expect(try await fixture.get("/api/sync/status").text == #"{"error":"Invalid API key."}"# + "\n")
         #expect(try await fixture.get("/api/sync/status", as: PhotoFixture.bob).status == 200)
         #expect(try await fixture.get("/api/sync/status", as: ["-H", "x-api-key: \(key)"]).status == 200)

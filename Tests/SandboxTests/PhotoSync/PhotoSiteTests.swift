@@ -110,7 +110,7 @@ import Testing
             ) == 0
         )
 
-        // Up to a hundred at every start; photos with an owner are kept.
+        // Up to a hundred photos are purged at every start; photos with an owner are kept.
         try await fixture.sandbox.addPhotos(#"{"user":"","count":99}"#)
         try await fixture.sandbox.addPhotos()
         try await fixture.sandbox.stop()

@@ -64,7 +64,7 @@ struct AlbumBench {
         return try AlbumBench(ScriptedLibrary(file: temporary.file("library.json")), in: temporary)
     }
 
-    /// In another process: the service on the files of a bench.
+    /// For another process: the service on the files of a bench.
     static func service(
         in path: String,
         _ policy: AlbumService.Policy = AlbumService.Policy()
@@ -78,7 +78,7 @@ struct AlbumBench {
         )
     }
 
-    /// In another process: the work of `tapes add`.
+    /// For another process: the work of `tapes add`.
     static func addAndAssociate(_ name: String, in path: String, _ tapeID: String) async throws {
         let service = try service(in: path)
         let clip = ClipRecord(

@@ -108,7 +108,7 @@ import Testing
         #expect(try bench.state(id) == arrow.after)
         // The row is kept regardless of the album.
         if let link { #expect(try bench.store.albumLinks(of: id).contains { $0.libraryID == link.libraryID }) }
-        // All clips are there, in order.
+        // All clips are still stored, in order.
         #expect(try bench.store.clips(of: id).map(\.position) == Array(0..<bench.store.clips(of: id).count))
     }
 

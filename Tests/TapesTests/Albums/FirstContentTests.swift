@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "R1: the title, with an en dash, trimmed, control characters as spaces",
+        "R1: an album's title has an en dash, is trimmed, and has spaces in place of control characters",
         arguments: [
             ("Summer", "Summer"), ("  Summer \n", "Summer"), (" \t ", "New Tape"), ("", "New Tape"),
             ("a\u{1}\nb", "a  b"), ("Tapes – x", "Tapes – x"),
@@ -64,7 +64,7 @@ import Testing
         #expect(try bench.clips(id) == ["a linked", "b linked"])
     }
 
-    @Test("R2.1: read access is not requested for adding only")
+    @Test("R2.1: read access is not requested if clips are only added")
     func addOnly() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()

@@ -60,7 +60,7 @@ import Testing
         #expect(outcome.stoppedBy == reason && outcome.done == done && outcome.left == 3 - done)
     }
 
-    @Test("R13: a full account stops reconciling, an asset that fails individually does not")
+    @Test("R13: a full account stops reconciling, but an asset that fails individually does not")
     func full() async throws {
         let bench = try AlbumBench()
         for name in ["a", "b"] { try bench.tape(name, [name]) }

@@ -24,7 +24,7 @@ enum LibraryKind: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// A library with the actions of a test and its view from outside.
+/// A library with the actions that tests perform on it, and its content as seen from outside.
 protocol LibraryUnderTest: Sendable {
     var data: DataDirectory { get }
     var store: LibraryStore { get }

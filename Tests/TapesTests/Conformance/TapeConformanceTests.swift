@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// The acceptance of contract section 10 through the service, on every library.
+/// The acceptance tests of contract section 10 through the service, on every library.
 @Suite("tapes in every library") struct TapeConformanceTests {
     @Test("acceptance 1, 2: the first add creates one album, the second uses it", arguments: LibraryKind.allCases)
     func firstAndSecond(_ kind: LibraryKind) async throws {

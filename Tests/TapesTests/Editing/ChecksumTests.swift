@@ -10,7 +10,7 @@ import Testing
 struct ChecksumTests {
     let bench = Result { try EditingBench() }
 
-    /// From coreutils.
+    /// The digest as computed by a tool of coreutils.
     private func digest(_ tool: String, _ path: [UInt8]) async throws -> String {
         let ending = try await ChildProcess.run(tool, ["-b", String(decoding: path, as: UTF8.self)])
         return String(ending.output.prefix { $0 != " " })
@@ -127,7 +127,7 @@ struct ChecksumTests {
         try rename("moved.jpg", "a/b/other name.jpg")
         try FileManager.default.removeItem(atPath: bench.originals + "/gone.jpg")
         try FileManager.default.removeItem(atPath: bench.originals + "/unread.jpg")
-        // As long as the lost ones, but with other content.
+        // This file has the length of the lost ones, but other content.
         try bench.write(EditingBench.jpeg + [99], "a/similar.jpg")
         let witness = try OriginalsWitness(bench.originals)
         let outcomes = [ClipOutcome(clipID: clips[1].id, association: .linked, assetID: clips[1].source)]
@@ -153,7 +153,7 @@ struct ChecksumTests {
         try witness.check()
     }
 
-    @Test("with includesChanged the former file of a replaced original is found; one that was only touched is present")
+    @Test("includesChanged finds the former file of a replaced original; one that was only touched is present")
     func relinkChanged() async throws {
         let bench = try bench.get()
         let names = ["longer.jpg", "same.jpg", "empty.jpg", "touched.jpg"]
@@ -180,7 +180,7 @@ struct ChecksumTests {
         let (tape, _) = try await known(["a.jpg"])
         let (other, _) = try await known(["a.jpg"])
         try rename("a.jpg", "b/a.jpg")
-        // Reading it would fail, a status query does not: a directory of the same length is not a file.
+        // Reading it would fail, but a status query does not: a FIFO is not a regular file.
         #expect(mkfifo(bench.originals + "/b/fifo", 0o600) == 0)
         let results = try await bench.editor.relink([tape], in: [bench.path("b")], isDryRun: false)
         #expect(results.map(\.clip.tapeID) == [tape.id])

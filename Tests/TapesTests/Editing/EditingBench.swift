@@ -54,7 +54,7 @@ struct EditingBench {
     static let movie: [UInt8] = [0, 0, 0, 8] + Array("moov".utf8)
 }
 
-/// Expects work that is canceled before it starts to end at its first step.
+/// Expects that work ends at its first step if it is canceled before it starts.
 func expectCancellation(
     sourceLocation: SourceLocation = #_sourceLocation,
     _ work: @escaping @Sendable () async throws -> Void

@@ -156,7 +156,7 @@ struct InspectionTests {
         arguments: [
             ("a.jpg", "$/a.jpg"), ("./a.jpg", "$/a.jpg"), (".//./d///a.jpg", "$/d/a.jpg"), ("d/../a.jpg", "$/a.jpg"),
             ("d/./../d/a.jpg", "$/d/a.jpg"), ("..", "$$"), ("d/..", "$"), ("d/", "$/d/"), (".", "$"),
-            // After a link `..` is another directory, and nothing is known about paths that do not exist.
+            // After a link, `..` is another directory, and nothing is known about paths that do not exist.
             ("link/../a.jpg", "$/link/../a.jpg"), ("gone/../a.jpg", "$/gone/../a.jpg"),
             ("link/d/../../a.jpg", "$/link/../a.jpg"), ("link", "$/link"), ("gone/../..", "$/gone/../.."),
             ("/", "/"), ("/..", "/"), ("/../../x", "/x"), ("//x//y", "/x/y"), ("/.", "/"),

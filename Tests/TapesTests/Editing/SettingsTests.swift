@@ -78,7 +78,7 @@ struct SettingsTests {
         let bench = try bench.get()
         let clip = try clip(.video, milliseconds: 1000)
         _ = try bench.editor.set(change { $0.trimStartMilliseconds = 600 }, on: clip)
-        // With the current values of the store, not with those of the caller.
+        // The change is checked against the current values in the store, not those of the caller.
         let change = change { $0.trimEndMilliseconds = 400 }
         #expect(tapesErrorCode { _ = try bench.editor.set(change, on: clip) } == .trimTooLong)
         #expect(try bench.store.clips(of: clip.tapeID)[0].trimEndMilliseconds == 0)

@@ -10,7 +10,7 @@ import Testing
     private static let files = ["/away/1.mov", "/away/2.mov", "/gone/a.jpg", "/here/b.jpg"].map { Array($0.utf8) }
     private static let silent = Set(["/away", "/gone"].map { Array($0.utf8) })
 
-    @Test("all directories share one time limit, and are named while they are waited for")
+    @Test("all directories share one time limit, and are reported during the wait")
     func oneLimit() async throws {
         let (gate, named) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let checked = Mutex<[[UInt8]]>([])
@@ -36,7 +36,7 @@ import Testing
         for _ in 1...2 { gate.signal() }
     }
 
-    @Test("without a time limit left, a directory is not checked and counts as silent") func noTime() async throws {
+    @Test("when no time is left, a directory is not checked and counts as silent") func noTime() async throws {
         let found = try await SilentDirectories(of: Self.files, limit: .zero, check: { _ in Issue.record("checked") })
         #expect(found.paths.count == 3)
         #expect(SilentDirectories().paths.isEmpty)

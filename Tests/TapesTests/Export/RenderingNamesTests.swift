@@ -42,7 +42,7 @@ struct RenderingNamesTests {
         #expect(try kit.names.count == 8)
     }
 
-    /// The directory of links to originals is there as well.
+    /// The temporary directory also contains the directory of links to originals.
     @Test func theTargetMayBeInTheTemporaryDirectory() async throws {
         let kit = try FilmKit()
         let still = try await kit.still("a.png", "color=red:s=64x36")

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// R6: nor one of another tape, nor one that was created at the path during the rendering.
+    /// R6: neither an original of another tape nor one that was created at the path during the rendering is replaced.
     @Test func noOriginalOfAnotherTapeIsReplaced() async throws {
         let path = home.file("other.mp4")
         try Data("original".utf8).write(to: URL(filePath: path))

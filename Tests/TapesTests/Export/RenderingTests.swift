@@ -95,7 +95,7 @@ struct RenderingTests {
         #expect(film.colors(36, narrow) == [.blue, .red, .white, .green])
     }
 
-    /// The four quarters from a camera held upright, with the orientation in its data (Exif orientation 6: 90°
+    /// The four quarters from a camera held upright, with the orientation in its metadata (Exif orientation 6: 90°
     /// clockwise).
     private func heldOnEnd(_ kit: FilmKit) async throws -> ClipRecord {
         let clip = try await kit.still("c.jpg", Self.quarters)

@@ -39,7 +39,7 @@ import Testing
 
     @Test func aClipWithoutTransitions() throws {
         let recipe = try recipe(.init(begin: 0, count: 45, part: .init(clip: 0, skipped: 0)))
-        // 1.5 s are 45 frames, all of which are read for the frame that may be repeated at their end.
+        // 1.5 s are 45 frames. All of them are read, because the last one may have to be repeated.
         #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/0.mov"])
         #expect(
             recipe.graph
@@ -100,8 +100,8 @@ import Testing
         #expect(chains[5] == "[a0][a1]acrossfade=nb_samples=24000[a]")
     }
 
-    /// Two seconds before the required part, or before the video ends, if that is earlier: after it there is no
-    /// frame to repeat. At 30 frames per second.
+    /// Reading starts two seconds before the required part, or before the end of the video if that is earlier: after
+    /// it, there is no frame to repeat. The rate is 30 frames per second.
     @Test(
         arguments: [
             (start: 0, videoEnd: 20_000, skipped: 0, seek: nil, frames: 0),
@@ -134,7 +134,7 @@ import Testing
         #expect(recipe.graph.contains("start_time=0:eof_action=pass,\(expected)scale="))
     }
 
-    /// Audio that is not divisible by the frame rate is rounded on the timeline of the whole video.
+    /// If the sample rate is not divisible by the frame rate, audio is rounded on the timeline of the whole video.
     @Test func samplesDoNotDrift() throws {
         let format = try RenderFormat(.landscape, .init(longSide: 64, frameRate: 7))
         let counts = (0..<7).map { frame in

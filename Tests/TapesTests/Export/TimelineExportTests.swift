@@ -156,9 +156,9 @@ import Testing
         return (clip, ClipMedia(frameRate: rate, milliseconds: milliseconds, hasSound: hasSound))
     }
 
-    /// Times are frames of each video. Calculated by hand: 25 per second for 4 s are 100, of which 0.5 s and 1 s are
-    /// 12.5, rounded to 13, and 25; 30000/1001 per second for 5.005 s are 150; a still of 2 s has the rate of the
-    /// first video.
+    /// Times are in frames of each video. Calculated by hand: 25 per second for 4 s are 100, of which 0.5 s and 1 s are
+    /// 12.5, rounded to 13, and 25; 30000/1001 per second for 5.005 s are 150; a still of 2 s has the rate of the first
+    /// video.
     @Test func timesAreFramesOfTheMedia() async throws {
         let (a, b) = (video("a", 4000, .init(25), trim: (500, 1000)), video("b", 5005, .init(30_000, 1001)))
         let clips = [a.clip, ExportFixtures.still("/s.jpg", 2000), b.clip]
@@ -255,8 +255,8 @@ import Testing
         #expect(error?.code == .trimTooLong && error?.path == clip.source)
     }
 
-    /// A file of 5 s with a video of 2 s. Trims count from the ends of the file; expected are the first frame, the number
-    /// of frames, and the number of available ones.
+    /// A file of 5 s with a video of 2 s. Trims count from the ends of the file. The expected values are the first
+    /// frame, the number of frames, and the number of available ones.
     @Test(
         arguments: [
             (0, 0, [0, 50, 50]), (0, 1000, [0, 50, 50]), (400, 3400, [10, 30, 50]), (3000, 0, [75, 50, 125]),

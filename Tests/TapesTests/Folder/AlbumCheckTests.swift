@@ -113,7 +113,7 @@ import Testing
             try bench.fixture.write("half", to: path(".tape.m3u8.mediactl-part"))
             expected = ["temporary_file .tape.m3u8.mediactl-part"]
         case .swapped:
-            // As 0.1.0 left it after a move: in the order in which the clips were added.
+            // The album as 0.1.0 left it after a move: in the order in which the clips were added.
             let first = try #require(try bench.fixture.store.clips(of: bench.tape).last)
             _ = try bench.fixture.store.moveClip(first.id, of: bench.tape, to: 0, now: Date())
             expected = [

@@ -64,7 +64,7 @@ import Testing
     ])
     func invalidManifests(text: String) { #expect(AlbumManifest(Array(text.utf8)) == nil) }
 
-    /// A damaged or malicious manifest: no name refers outside the folder, and no sequence is repeated.
+    /// A damaged or malicious manifest: no name refers outside the folder, and no sequence number is repeated.
     @Test(arguments: ["../x", "a/b", "..", ".", "", ".mediactl-album.json", "tape.m3u8"])
     func namesThatAreNotLinks(name: String) throws {
         let manifest = try #require(

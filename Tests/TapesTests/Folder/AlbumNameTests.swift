@@ -78,7 +78,7 @@ import Testing
         // Names of 255 bytes, and of 300 on a file system that supports them, with and without extension.
         (String(repeating: "a", count: 255), 255, ""), (String(repeating: "a", count: 251) + ".jpg", 255, ".jpg"),
         (String(repeating: "a", count: 300) + ".jpeg", 255, ".jpeg"),
-        // 5 of the prefix, 246 of 123 letters, 4 of the extension; with one byte before them one letter fewer fits.
+        // 5 of the prefix, 246 of 123 letters, 4 of the extension; with one byte before them, one letter fewer fits.
         (String(repeating: "é", count: 125) + ".jpg", 255, ".jpg"),
         ("a" + String(repeating: "é", count: 125) + ".jpg", 254, ".jpg"),
     ])

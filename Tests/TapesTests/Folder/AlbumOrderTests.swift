@@ -97,7 +97,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("links of one name are exchanged in a cycle without replacing one another") func circle()
+    @Test("links with the same name are exchanged in a cycle without replacing one another") func circle()
         async throws
     {
         let names = ["1/x.jpg", "2/x.jpg", "3/x.jpg", "4/x.jpg"]

@@ -60,7 +60,7 @@ import Testing
         #expect(access.state == (response ? .authorized : .denied))
         #expect(requested.withLock { $0 } == [Array(fixture.root.utf8)])
         #expect(fixture.exists(fixture.root) == response)
-        // A refusal has the fingerprint of the next query, so there is no prompt each time (R10).
+        // A refusal has the fingerprint of the next query, so the user is not prompted each time (R10).
         if !response { #expect(try await library.access(.addOnly).fingerprint == access.fingerprint) }
         // There is no prompt for an existing library.
         if response { _ = try await library.requestAccess(.addOnly) }
@@ -156,7 +156,7 @@ import Testing
         chmod(fixture.temporary.path, 0o711)
         chmod(fixture.pictures, 0o755)
         let library = fixture.library
-        // Opens the store, which the other user may not.
+        // Opens the store, which the other user may not do.
         _ = try library.rootStatus(of: .addOnly)
         let rootStatus = try OtherUser.run { try library.rootStatus(of: .addOnly) }
         let state: AlbumAccess.State? =

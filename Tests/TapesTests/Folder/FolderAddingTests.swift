@@ -131,7 +131,7 @@ import Testing
         try witness.check()
     }
 
-    /// No byte of the original is needed: it may be on an unmounted disk, unreadable, or have a name of 300 bytes
+    /// No byte of the original is needed: it may be on an unmounted disk, be unreadable, or have a name of 300 bytes
     /// there.
     @Test("R14: a missing original can be linked") func dangling() async throws {
         let fixture = try await FolderFixture.ready()

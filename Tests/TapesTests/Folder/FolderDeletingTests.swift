@@ -19,7 +19,7 @@ import Testing
         #expect(try fixture.names() == [".mediactl-album.json", "0001-a.jpg", "0003-c.jpg"])
         let entries = try #require(try fixture.manifest()["entries"] as? [[String: Any]])
         #expect(entries.map { $0["seq"] as? Int } == [1, 3])
-        // Once more: absent is success.
+        // Removing an absent link succeeds.
         #expect(try await fixture.library.remove([paths[1]], from: album.id, hint: nil) == [.removed])
         try witness.check()
     }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Tapes
 
-/// A home with pictures, and a folder library in it.
+/// A home directory with pictures and a folder library.
 struct FolderFixture {
     let temporary: TemporaryDirectory
     let data: DataDirectory
     let store: LibraryStore
     let library: FolderLibrary
 
-    /// The root is `Pictures/Tapes` in the home directory by default, which is then not configured.
+    /// By default, the root is `Pictures/Tapes` in the home directory, and is not configured.
     init(root: String? = nil, confirm: (@Sendable ([UInt8]) async -> Bool)? = nil) throws {
         temporary = try TemporaryDirectory(isInMemory: true)
         let pictures = temporary.file("Pictures")

@@ -161,7 +161,7 @@ import Testing
         let paths = (0..<12).map { Array("\(long)\($0).jpg".utf8) }
         let album = try await fixture.album()
         _ = try await fixture.add([paths[0]], to: album)
-        // Twelve entries of 2 KiB take seven pages: there is room for the manifest, or for some links, not for both.
+        // Twelve entries of 2 KiB take seven pages: there is room for the manifest or for some links, but not for both.
         try disk.fill(leavingPages: 9)
         let kind = try await albumErrorKind { try await fixture.add(paths, to: album) }
         let links = try fixture.names().filter { $0.hasPrefix("0") }.count

@@ -168,7 +168,7 @@ struct ImmichAccessTests {
         #expect(other.keyID != identity.keyID)
     }
 
-    @Test("4.2: without user.read the key itself identifies the library, and another such key does not")
+    @Test("4.2: without user.read, the key itself identifies the library, and another such key is another library")
     func keyOnly() async throws {
         let scopes = ["album.create"]
         let bench = try await ImmichBench(permissions: scopes)

@@ -70,7 +70,7 @@ struct ImmichBench {
         return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "tape", kind: kind, source: Array(path.utf8))
     }
 
-    /// Clips of one file with as many checksums: stored ones are trusted while the file is unchanged.
+    /// Clips of one file, each with a different checksum: stored checksums are trusted while the file is unchanged.
     func clips(_ count: Int) throws -> [ClipRecord] {
         var clip = try clip("many.jpg", "many")
         let status = try #require(FileIdentity(ofRegularFile: clip.source ?? []))
@@ -108,7 +108,7 @@ struct ImmichBench {
 }
 
 extension AlbumAsset {
-    /// An asset by the text of its ID.
+    /// Creates an asset from the text of its ID.
     init(_ id: String) { self.init(id: Array(id.utf8), kind: .image) }
 }
 

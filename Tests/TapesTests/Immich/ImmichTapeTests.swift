@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// Tapes and their albums on a server, through the service: the acceptance of contract section 10.
+/// Tapes and their albums on a server, through the service: the acceptance tests of contract section 10.
 @Suite("tapes in Immich")
 struct ImmichTapeTests {
     /// Everything for one server: a store, originals, and the service as each command creates it.

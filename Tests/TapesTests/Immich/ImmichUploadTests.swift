@@ -255,7 +255,8 @@ struct ImmichUploadTests {
                         try connection.readBody(bytesRead)
                     }
                     try connection.write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\(length)\r\n\(body)")
-                    // More than the buffers in between hold: the client is still sending when the response arrives.
+                    // This is more than the buffers in between hold: the client is still sending when the response
+                    // arrives.
                     for _ in 0..<24 { try connection.readBody(bytesRead) }
                     if bytesRead > 0 { connection.reset() }
                     return

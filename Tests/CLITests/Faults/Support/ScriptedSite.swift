@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A GigHive whose response to each POST is set by a test. It stores nothing: every query for a file gets "not
+/// A GigHive server whose response to each POST is set by a test. It stores nothing: every query for a file gets "not
 /// here".
 final class ScriptedSite: Sendable {
-    /// Responds to one POST; the head is read, the body is not.
+    /// Responds to one POST; the head is read, but the body is not.
     typealias Script = @Sendable (ScriptedServer.Connection, String) throws -> Void
 
     private let server: ScriptedServer
