@@ -36,6 +36,9 @@ struct FileStatus {
     var isWritableByOthers: Bool { permissions & 0o022 != 0 }
     var modifiedAt: Double { Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 }
 
+    /// Identifies the file, regardless of its name and content.
+    var key: FileIdentity.Key { FileIdentity.Key(FileIdentity(status)) }
+
     /// Inode, length and times as text, which differs after every change that is not deliberately hidden.
     var fingerprint: String {
         "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) "

@@ -1,6 +1,7 @@
 internal import CSQLiteShims
 import GRDB
 import Glibc
+internal import MediaSystem
 import Synchronization
 
 /// An open database of mediactl: checked, migrated, and verified to be writable.
@@ -21,6 +22,8 @@ final class StoreConnection: Sendable {
     /// waits for writing.
     private let reader = Mutex<DatabaseQueue?>(nil)
     private let mark: WholeMark
+    /// The open database; nil if it has no name.
+    private let key: FileIdentity.Key?
     /// Whether the content was checked, and nothing has failed since.
     private let isWhole = Atomic(false)
 
@@ -43,6 +46,7 @@ final class StoreConnection: Sendable {
         self.journal = journal
         mark = WholeMark(of: path, isUsed: schema.remembersChecks)
         queue = try Self.open(path, schema, busyLimit: busyLimit, keepsLog: true)
+        key = try FileStatus(at: path)?.key
         try prepare(access)
     }
 
@@ -53,6 +57,7 @@ final class StoreConnection: Sendable {
         self.queue = queue
         busyLimit = .zero
         journal = .rollback
+        key = nil
         mark = WholeMark(of: path, isUsed: false)
     }
 
@@ -75,6 +80,7 @@ final class StoreConnection: Sendable {
         self.schema = schema
         busyLimit = .zero
         journal = .rollback
+        key = nil
         mark = WholeMark(of: path, isUsed: false)
         queue = try Self.open("", schema, busyLimit: .zero)
         try write { db in
@@ -144,8 +150,16 @@ final class StoreConnection: Sendable {
     }
 
     /// Writes in one transaction, durable when this returns.
+    ///
+    /// Throws if the database was moved, replaced or removed since it was opened: SQLite would continue to write to a
+    /// file that no later command opens.
     func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do { return try queue.write(body) } catch { throw failure(error) }
+        let value: Value
+        do { value = try queue.write(body) } catch { throw failure(error) }
+        if let key, try FileStatus(at: path)?.key != key {
+            throw StoreError(.other, path: path, detail: "it was moved, replaced or removed while in use")
+        }
+        return value
     }
 
     /// Damage found in use causes a full check the next time the database is opened.

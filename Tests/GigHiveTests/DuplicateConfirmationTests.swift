@@ -180,9 +180,13 @@ import Testing
         #expect(result.warnings == [.tokenLostEarlier])
     }
 
-    /// A load balancer may respond with 503 after the server has stored the file.
+    /// A load balancer may respond with 503 after the server has stored the file, also to the query for it.
     @Test(arguments: [true, false]) func aDuplicateAfterA503WarnsOfALostToken(_ wasStored: Bool) async throws {
         let fake = try FakeGigHive { request, connection, server, number in
+            if request.method == "HEAD", wasStored {
+                try connection.respond(503, "")
+                return true
+            }
             guard request.path == "/api/uploads.php", number == 1 || wasStored else { return false }
             if number == 1 {
                 if wasStored { server.store(request.fileContent) }
@@ -279,6 +283,13 @@ import Testing
         }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
+        // Later, the server cannot be working on it anymore: it has the bytes without a row.
+        var client = bench.client
+        client.now = { Date(timeIntervalSinceNow: 3600) }
+        let (store, directory, options) = (bench.store, bench.directory, bench.options)
+        let later = Uploader(client: client, store: store, directory: directory, options: options)
+        let row = try #require(try bench.store.uploads(states: [], host: nil).first)
+        #expect(await later.resolve(row).state == (hasListing ? .failed : .unknownOutcome))
     }
 
     /// A web server that is not GigHive may respond to every request with a page, or with no content.

@@ -14,11 +14,11 @@ import Testing
         ("die arzte", "Die Ärzte", true), ("motley crue", "MÖTLEY  Crüe", true),
         ("strasse & co. - naive (2)", "Straße & Co. – naïve (2)", true), ("rocknroll_100%", "Rock'n'Roll_100%", true),
         ("lodz ore ri ben yu title", "Łódź Øre 日本語 Title", true),
-        ("The Band", "the band", true), ("Die Ärzte", "Die Arzte", true), ("the band", "The Bands", false),
-        // As a real server's database compares them.
-        ("Ann \u{2764}\u{FE0F} Bob", "Ann \u{2764} Bob", true), ("Party 🎉", "Party 🎂", true),
-        ("A\u{200B}B", "AB", true),
-        ("№5", "No5", true), ("ｆｕｌｌ", "full", true), ("カ", "か", true), ("Ⅷ", "VIII", true),
+        ("The Band", "the band", true), ("the band", "The Bands", false),
+        ("Ann \u{2764}\u{FE0F} Bob", "Ann \u{2764} Bob", true), ("A\u{200B}B", "AB", true),
+        // A real server's database treats each pair as equal; as labels, both exist.
+        ("Die Ärzte", "Die Arzte", false), ("Party 🎉", "Party 🎂", false),
+        ("№5", "No5", false), ("ｆｕｌｌ", "full", false), ("カ", "か", false), ("Ⅷ", "VIII", false),
         ("Party 🎉", "Party", false), ("カ", "き", false),
         ("", "x", false),
     ]) func namesAreComparedAsServersStoreThem(_ stored: String, _ wanted: String, _ isSame: Bool) {
@@ -154,7 +154,7 @@ import Testing
         var query = MediaQuery()
         for (name, count) in [
             (readable, 1), ("my-clip_2.MP4", 1), ("My Clip -- 2.mp4", 1), ("my-clip-2.mov", 0), ("clip-2.mp4", 0),
-            ("my-clip-2", 0), ("??.mp4", 0), ("t.mp4", 1),
+            ("my-clip-2", 0), ("??.mp4", 0), ("t.mp4", 1), ("My Clip 🎸 2.mp4", 0),
         ] {
             query.fileName = name
             #expect(try await bench.client.media(matching: query).count == count, "\(name)")

@@ -40,7 +40,8 @@ import Tus
     }
 
     @Test func theNewestOfManyChangesIsKept() async throws {
-        let (journal, store, _) = try await journal(parts: 8)
+        let (journal, store, temporary) = try await journal(parts: 8)
+        defer { withExtendedLifetime(temporary) {} }
         let digest = try #require(SHA256Digest(hex: abcChecksum))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for part in 0..<8 {
@@ -58,7 +59,8 @@ import Tus
     }
 
     @Test func anotherAttemptOfAChunkReplacesOnlyItsOwnDigest() async throws {
-        let (journal, store, _) = try await journal(parts: 1)
+        let (journal, store, temporary) = try await journal(parts: 1)
+        defer { withExtendedLifetime(temporary) {} }
         let digest = try #require(SHA256Digest(hex: abcChecksum))
         for offset in [10, 20, 30, 30, 25] as [Int64] {
             try await journal.keep(TusProof(offset: offset, digest: digest), of: 0)

@@ -92,6 +92,7 @@ import Testing
         arguments: [
             ("drop-response", UploadState.tokenLost, OutcomeCode.tokenLost),
             ("500-after-store", .tokenLost, .tokenLost),
+            ("status-after=503", .tokenLost, .tokenLost),
             ("truncate=100", .tokenLost, .tokenLost),
             ("1062", .duplicate, nil),
             ("html", .done, nil),

@@ -153,7 +153,7 @@ private struct MediaCollection {
 public struct MediaQuery: Sendable, Equatable {
     /// `YYYY-MM-DD`.
     public var eventDate: String?
-    /// The whole name of the organization, ignoring whitespace, case and accents.
+    /// The whole name of the organization, ignoring whitespace and case.
     public var orgName: String?
     /// `band`, `wedding`, …
     public var eventType: String?
@@ -268,7 +268,8 @@ public struct MediaQuery: Sendable, Equatable {
         guard sourceName != fileName else { return true }
         let (stem, pathExtension) = fileName.nameParts
         let slug = StoredText.slug(stem)
-        guard !isServedName(fileName), !slug.isEmpty else { return false }
+        // Other characters are not part of the readable name, so many labels share one.
+        guard !isServedName(fileName), !slug.isEmpty, stem.allSatisfy(\.isASCII) else { return false }
         let suffix = pathExtension.isEmpty ? "" : "." + pathExtension.lowercased()
         return sourceName.lowercased().hasSuffix("_" + slug + suffix)
     }
@@ -436,11 +437,18 @@ extension Asset {
 /// Compares names with the forms that servers store: whitespace collapsed, characters composed, and on some releases
 /// everything in plain lowercase ASCII (gighive contract section 7, trap T27).
 enum StoredText {
-    /// Whether a stored name is the same as `wanted` by the rules of the server's database: whitespace, case and
-    /// accents do not matter.
+    /// Whether a stored name is `wanted`, ignoring whitespace, case and invisible characters. Names that the server's
+    /// database treats as equal (`folded`) can coexist as labels, so a deletion must distinguish them.
     static func isSame(_ stored: String, _ wanted: String) -> Bool {
-        let stored = folded(stored)
-        return stored == folded(wanted) || stored == simplified(wanted)
+        visible(stored) == visible(wanted) || stored == simplified(wanted)
+    }
+
+    private static func visible(_ text: String) -> String {
+        var visible = String.UnicodeScalarView()
+        for scalar in collapsed(text).lowercased().unicodeScalars where !scalar.properties.isDefaultIgnorableCodePoint {
+            visible.append(scalar)
+        }
+        return String(visible)
     }
 
     /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).

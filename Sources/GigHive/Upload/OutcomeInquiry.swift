@@ -74,13 +74,15 @@ struct OutcomeInquiry: Sendable {
     /// still be working on it; nil if it has finished. A stop stops the inquiry immediately.
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
+        // A later process may begin when the time is already up.
+        let hasFinished = limit.map { $0 <= .zero } ?? true
         var checks = 0
         var unreachableChecks = 0
         while !control.isStopRequested {
             checks += 1
             let remaining = deadline.map { $0 - .now } ?? .zero
             let isLast = deadline == nil ? checks >= schedule.finishedChecks : remaining <= .zero
-            let finding = await check(within: remaining, isLast: isLast, hasFinished: deadline == nil, control)
+            let finding = await check(within: remaining, isLast: isLast, isTimed: deadline != nil, hasFinished, control)
             unreachableChecks = finding.findsNoServer ? unreachableChecks + 1 : 0
             switch finding {
             case .present(let copy) where copy.placement == .event || isLast:
@@ -131,22 +133,25 @@ struct OutcomeInquiry: Sendable {
         return inquiry
     }
 
-    /// Checks once, with limits for the waits of its requests and, unless the server has finished, for the whole check.
+    /// Checks once, with limits for the waits of its requests and, if the inquiry is timed, for the whole check.
     private func check(
         within remaining: Duration,
         isLast: Bool,
-        hasFinished: Bool,
+        isTimed: Bool,
+        _ hasFinished: Bool,
         _ control: TransferControl
     ) async -> Finding {
         let inquiry = waiting(atMost: max(remaining, schedule.lastWait))
         return await control.abandoning { inner in
-            guard !hasFinished else { return await inquiry.check(isLast: isLast, hasFinished: true, control: inner) }
+            guard isTimed else {
+                return await inquiry.check(isLast: isLast, hasFinished: hasFinished, control: inner)
+            }
             let limit = Task {
                 guard (try? await Task.sleep(for: max(remaining, schedule.lastCheck))) != nil else { return }
                 inner.abandon()
             }
             defer { limit.cancel() }
-            let finding = await inquiry.check(isLast: isLast, hasFinished: false, control: inner)
+            let finding = await inquiry.check(isLast: isLast, hasFinished: hasFinished, control: inner)
             guard case .noResponse(let error) = finding, error.code == .cancelled, !control.isStopRequested else {
                 return finding
             }

@@ -198,7 +198,8 @@ indirect enum UploadVerdict: Sendable {
         case 501:
             return .refused(error, mayRepeat: false)
         case 503:
-            // The web server responds in place of an application that is not running: nothing was processed (trap T24).
+            // The web server responds in place of an application that is not running (trap T24), or that was stopped
+            // during the request. `UploadRun` queries for the file before it repeats the request.
             return .refused(error, mayRepeat: true)
         case 500...:
             guard bodyComplete else {

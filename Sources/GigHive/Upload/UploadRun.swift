@@ -210,6 +210,9 @@ struct UploadRun {
             return await handleCollision(error, attempt, file)
         case .refused(let error, let mayRepeat):
             if attempt.response.metrics.bodyComplete { wasRefusedWhole = true }
+            if error.httpStatus == 503, await isServed(attempt) {
+                return await inquire(error, isServerFinished: true, attempt)
+            }
             return refuse(error, mayRepeat: mayRepeat, file)
         case .unknown(let error, let isServerFinished):
             return await inquire(error, isServerFinished: isServerFinished, attempt)
@@ -328,6 +331,18 @@ struct UploadRun {
     }
 
     // MARK: Lost responses
+
+    /// A web server also responds with 503 if the application was restarted after it had stored the file (measured with
+    /// Apache and PHP-FPM). The web server serves media even if the application is not running.
+    private func isServed(_ attempt: UploadAttempt) async -> Bool {
+        guard let checksum = attempt.checksum, !control.isStopRequested else { return false }
+        do throws(GigHiveError) {
+            return try await uploader.inquiry(recorder, of: upload.details, checksum: checksum)
+                .isServed(control: control)
+        } catch {
+            return false
+        }
+    }
 
     private mutating func inquire(
         _ error: GigHiveError,

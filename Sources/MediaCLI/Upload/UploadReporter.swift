@@ -21,8 +21,8 @@ final class UploadReporter: Sendable {
     private let contact: String
     /// nil if unknown, while a directory is watched.
     private let fileCount: Int?
-    /// Whether the command line specified the server.
-    private let namesServer: Bool
+    /// Whether printed commands need `--server`: this command line specified the server, or uploads go to several.
+    private let namesServer: @Sendable (_ server: String) -> Bool
     private let continuation: Continuation
     private let state = Mutex(State())
 
@@ -30,7 +30,7 @@ final class UploadReporter: Sendable {
         _ console: Console,
         contact: String,
         fileCount: Int?,
-        namesServer: Bool = false,
+        namesServer: @escaping @Sendable (_ server: String) -> Bool = { _ in false },
         continuation: Continuation = Continuation(arguments: [])
     ) {
         self.namesServer = namesServer
@@ -58,6 +58,7 @@ final class UploadReporter: Sendable {
         } else if isLargeBatch {
             console.result(record(), TextRenderer.headline(of: result, console.outputStyle).map { [$0] } ?? [])
         } else {
+            let namesServer = namesServer(values.server)
             console.result(record(), TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer))
         }
         if values.warnings.contains(.noDeleteToken), !values.isTokenlessByDesign, isFirst(.noDeleteToken) {
@@ -82,7 +83,9 @@ final class UploadReporter: Sendable {
         if let error = result.values.error, error.code == .serverUnavailable, error.field == nil {
             userFacingError?.hint = isBatch ? nil : "to continue: \(continuation.hint)"
         }
-        return userFacingError
+        let server = result.values.server
+        return namesServer(server)
+            ? userFacingError?.completed(by: console.hintOptions(naming: server)) : userFacingError
     }
 
     /// A failure that ends the run is reported once, not for each file.

@@ -28,7 +28,7 @@ struct UploadRun: Sendable {
             console,
             contact: settings.settings.contact.value,
             fileCount: fileCount,
-            namesServer: settings.flags[.server] != nil,
+            namesServer: { [isNamed = settings.flags[.server] != nil] _ in isNamed },
             continuation: continuation
         )
     }

@@ -80,6 +80,9 @@ struct StatusRun: Sendable {
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
             var row = try await row(of: record, standings, &unreachable)
+            if settings.usesAnotherServer(than: record.baseURL) {
+                row.hintOptions = console.hintOptions(naming: record.baseURL)
+            }
             // Determined in the same way as by `uploads resume`, after the server was queried.
             let known = try store.store.upload(record.uploadID)
             row.isResumable = try known.map { try JournalSelection.isResumable($0, in: store) } ?? false
@@ -233,8 +236,11 @@ struct JournalRow: Sendable {
 
     var state: UploadState { result?.state ?? record.state }
 
+    /// The options that printed commands need because they would otherwise use another server.
+    var hintOptions: HintOptions?
+
     var userFacingError: UserFacingError? {
-        result?.error.map { ErrorCatalog.userFacingError(of: $0) }
+        result?.error.map { ErrorCatalog.userFacingError(of: $0).completed(by: hintOptions) }
     }
 
     /// Bytes of a resumable upload that are on the server.

@@ -276,6 +276,22 @@ import Testing
         try await expectNoUploads(fixture)
     }
 
+    /// Without `--server`, the printed command would delete a file with the same ID on the configured server.
+    @Test func aPrintedDeletionNamesTheServerOfTheUpload() async throws {
+        let (fixture, id) = try await interruptedFixture()
+        let other = try await SandboxProcess.start()
+        let netrc = fixture.runner.home.file("netrc")
+        try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        chmod(netrc, 0o600)
+        let resumed = try await fixture.runner.run(
+            ["uploads", "resume", id],
+            extra: ["MEDIACTL_SERVER": other.baseURL, "MEDIACTL_PASSWORD": "", "NETRC": netrc]
+        )
+        #expect(resumed.exitCode == 0, "\(resumed)")
+        let deletion = "to delete: mediactl uploads delete 1 --server \(fixture.sandbox.baseURL)\n"
+        #expect(resumed.output.contains(deletion), "\(resumed)")
+    }
+
     // MARK: Locked uploads
 
     @Test func aLockIsReportedAndWaitedForUntilTheLimit() async throws {

@@ -202,6 +202,42 @@ import Testing
         #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
+    /// SQLite writes to a moved database as before; the next command opens another one.
+    @Test func aTokenIsKeptIfTheStoreIsMovedDuringTheUpload() async throws {
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", fixture.file] + fixture.login)
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.method == "POST" } }
+        let store = fixture.runner.home.file("data/mediactl/tokens.sqlite")
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.moveItem(atPath: store + suffix, toPath: store + ".old" + suffix)
+        }
+        try await fixture.sandbox.clearFaults()
+        let result = try await child.finish()
+        #expect(result.exitCode == 12 && !result.output.contains("uploaded"), "\(result)")
+        #expect(result.errors.contains("it was moved, replaced or removed while in use"), "\(result)")
+        let list = try await fixture.runner.run(["uploads", "list"])
+        #expect(list.errors.contains("warning: a delete token is stored in "), "\(list)")
+    }
+
+    /// Without `--server`, the printed command would delete a file with the same ID on the configured server.
+    @Test func aHintOfStatusNamesTheServerOfTheUpload() async throws {
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
+        try await child.wait(for: #""phase":"processing""#)
+        child.signal(SIGKILL)
+        #expect(try await child.finish().signal == SIGKILL)
+        let other = try await SandboxProcess.start()
+        let netrc = fixture.runner.home.file("netrc")
+        try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        chmod(netrc, 0o600)
+        let status = try await fixture.runner.run(
+            ["uploads", "status"],
+            extra: ["MEDIACTL_SERVER": other.baseURL, "MEDIACTL_PASSWORD": "", "NETRC": netrc]
+        )
+        #expect(status.exitCode == 11, "\(status)")
+        #expect(status.errors.contains("delete 1 --as-admin --server \(fixture.sandbox.baseURL)\n"), "\(status)")
+    }
+
     @Test func clearRemovesTheRecordsOfDeletedTokens() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)

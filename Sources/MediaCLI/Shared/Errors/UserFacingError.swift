@@ -37,6 +37,13 @@ struct UserFacingError: Error, Sendable, Equatable {
         UserFacingError(.usage, message, hint: hint)
     }
 
+    /// Adds the options to the command at the end of the hint.
+    func completed(by options: HintOptions?) -> UserFacingError {
+        var completed = self
+        completed.hint = hint.map { options?.added(to: $0) ?? $0 }
+        return completed
+    }
+
     /// Prefixes the message with the file, unless the message already contains it.
     func naming(_ path: [UInt8]) -> UserFacingError {
         let name = ErrorCatalog.quoted(path)

@@ -227,6 +227,14 @@ final class Console: Sendable {
         styles.withLock { $0 = Styles(mode, context) }
     }
 
+    /// The options of printed commands, with the server; nil if the command line specifies one, which is then added.
+    func hintOptions(naming server: String) -> HintOptions? {
+        var options = hintOptions.withLock { $0 }
+        guard options.server == nil else { return nil }
+        options.server = server
+        return options
+    }
+
     /// Adds options of the command line to printed commands.
     func use(_ options: HintOptions) {
         hintOptions.withLock { $0 = options }

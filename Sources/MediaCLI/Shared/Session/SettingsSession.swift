@@ -92,6 +92,12 @@ struct SettingsSession: Sendable {
         return try settings.addresses[service].map { try named($0.value, allowingPath: allowsPath) }
     }
 
+    /// Whether a command without `--server` uses another upload server than this one.
+    func usesAnotherServer(than baseURL: String) -> Bool {
+        guard let configured = settings.addresses[.uploadsURL]?.value else { return false }
+        return (try? ServerURL(configured, allowingPath: true).scope) != (try? ServerURL(baseURL).scope)
+    }
+
     private func named(_ text: String, allowingPath: Bool) throws(ServerURLError) -> ServerURL {
         let server = try ServerURL(text, allowingPath: allowingPath)
         if server.assumedScheme {
