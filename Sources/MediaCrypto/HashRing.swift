@@ -17,7 +17,7 @@ final class HashRing: @unchecked Sendable {
     static let blocksWithoutThread = 4
 
     /// Whether `append` itself hashes. For a short input, this takes little longer than copying it for another thread,
-    /// and parallel uploads need no buffers of their own.
+    /// and parallel uploads need no separate buffers.
     private let hashesAtOnce: Bool
     private let condition = Condition()
     private var hasher: SHA256Hasher

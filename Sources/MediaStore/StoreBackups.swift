@@ -104,12 +104,16 @@ package struct StoreBackups {
     package func create(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup {
         let lock = try lock()
         defer { lock.remove() }
-        let path = try directory.make(.backups) + "/" + Self.prefix + FileTime.text(now) + Self.suffix
-        try Self.copy(store, to: path, isReplacing: true)
+        let start = try directory.make(.backups) + "/" + Self.prefix
+        // A copy of the same second may have tokens that the store has lost.
+        var time = now
+        while try FileStatus(at: start + FileTime.text(time) + Self.suffix) != nil { time += 1 }
+        let path = start + FileTime.text(time) + Self.suffix
+        try Self.copy(store, to: path)
         for old in try all(now: now).filter({ $0.path != path }).dropFirst(Self.keptCount - 1)
         where (try? missingTokens(of: old, in: store)) ?? 0 == 0 { unlink(old.path) }
         let size = try FileStatus(at: path)?.size ?? 0
-        return Backup(path: path, createdAt: now, byteCount: size)
+        return Backup(path: path, createdAt: time, byteCount: size)
     }
 
     /// Copies the store if its last copy, or the store itself, is from an earlier day (local time); nil if none is due.
@@ -137,25 +141,20 @@ package struct StoreBackups {
         return (time.year * 12 + time.month) * 31 + time.day
     }
 
-    /// Copies the store to a file of the user's choice (0600), by default a new one. It is not changed when tokens are
-    /// deleted. The copy is written under another name, so that a partial one is never visible.
-    package static func copy(_ store: TokenStore, to path: String, isReplacing: Bool = false) throws(StoreError) {
+    /// Copies the store to a new file (0600). It is written under another name, so that a partial one is never visible.
+    package static func copy(_ store: TokenStore, to path: String) throws(StoreError) {
         let draft = path + ".part-" + RandomName.make()
         defer { unlink(draft) }
         // SQLite writes into an empty file, which keeps its permissions.
         try StoreConnection.createEmptyFile(draft)
         try store.connection.copy(to: draft, named: path)
         try DataDirectory.synchronizeFile(draft)
-        if isReplacing {
-            try StoreError.check(path, "cannot create", rename(draft, path))
-        } else {
-            // Not every file system supports hard links.
-            let isLinked = link(draft, path) == 0
-            let code = errno
-            let isUnlinkable = !isLinked && code != EEXIST && access(path, F_OK) != 0
-            guard isLinked || (isUnlinkable && rename(draft, path) == 0) else {
-                throw StoreError(errno: code, path: path, action: "cannot create")
-            }
+        // Not every file system supports hard links.
+        let isLinked = link(draft, path) == 0
+        let code = errno
+        let isUnlinkable = !isLinked && code != EEXIST && access(path, F_OK) != 0
+        guard isLinked || (isUnlinkable && rename(draft, path) == 0) else {
+            throw StoreError(errno: code, path: path, action: "cannot create")
         }
         let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         try DataDirectory.synchronize(parent.isEmpty ? "/" : parent)
@@ -212,8 +211,16 @@ struct DamagedCopies {
 
     let directory: DataDirectory
 
-    static func name(of schema: StoreSchema, _ now: Date) -> String {
-        schema.fileName + mark + FileTime.text(now)
+    /// A name for the files of a damaged store. An earlier repair may have taken that of this second.
+    func freeName(of schema: StoreSchema, _ now: Date) throws(StoreError) -> String {
+        let first = schema.fileName + Self.mark + FileTime.text(now)
+        let taken = try directory.entries(withPrefix: first)
+        var (name, number) = (first, 1)
+        while (StoreConnection.companions + [""]).contains(where: { taken.contains(name + $0) }) {
+            number += 1
+            name = "\(first).\(number)"
+        }
+        return name
     }
 
     /// Whether an entry of the data directory is a damaged store, by its name.

@@ -93,6 +93,19 @@ struct DamagedStoreTests {
         }
     }
 
+    @Test("repairs in the same second keep every damaged file")
+    func sameSecond() throws {
+        let fixture = try StoreFixture()
+        let now = Date(timeIntervalSince1970: 1_900_000_000)
+        let texts = [Array("one".utf8), Array("two".utf8), Array("three".utf8)]
+        var kept: [String] = []
+        for text in texts {
+            try fixture.write([UInt8](repeating: 0x5A, count: 4096) + text, to: fixture.databasePath)
+            kept += try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false, now: now)).kept
+        }
+        #expect(try kept.map { Array(try fixture.bytes($0).dropFirst(4096)) } == texts)
+    }
+
     @Test("a database of another program is moved aside as a whole")
     func otherProgram() throws {
         let fixture = try StoreFixture()

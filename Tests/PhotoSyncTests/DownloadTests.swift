@@ -174,7 +174,7 @@ import Testing
         try bench.put("edited by its owner", "2024/03/IMG_1.jpg")
         let outcome = await bench.run()
         #expect(outcome.only?.state == .present)
-        #expect(outcome.only?.error?.code == .sourceChanged)
+        #expect(outcome.only?.error?.code == .changedSinceUpload)
         #expect(server.requests.count == 1)
         // A specified photo is downloaded next to the edited copy.
         let named = await bench.run(.ids(["a"]))
@@ -184,6 +184,25 @@ import Testing
                 "2024/03/IMG_1.jpg": "edited by its owner", "2024/03/IMG_1 (2).jpg": "first",
             ]
         )
+    }
+
+    /// Damage need not change size or modification time: the copy of a specified photo is read.
+    @Test func aDamagedCopyOfASpecifiedPhotoIsDownloadedAgain() async throws {
+        let server = try server(["a": "first"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("first", id: "a")])
+        await bench.run()
+        let path = "\(bench.target)/2024/03/IMG_1.jpg"
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        let modified = try #require(attributes[.modificationDate] as? Date)
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.write(contentsOf: Data("fIrst".utf8))
+        try file.close()
+        try FileManager.default.setAttributes([.modificationDate: modified], ofItemAtPath: path)
+        #expect(await bench.run(.ids(["a"])).only?.state == .verified)
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": "fIrst", "2024/03/IMG_1 (2).jpg": "first"])
+        let again = await bench.run(.ids(["a"]))
+        #expect(again.only?.state == .present && again.only?.path == bench.path("2024/03/IMG_1 (2).jpg"))
     }
 
     // MARK: Existing files

@@ -1,4 +1,6 @@
+internal import Foundation
 internal import MediaStore
+internal import Outcomes
 
 // A server stores at most one submission of a media file. Until it is known which one, all of them are kept: each is the
 // only evidence of what was signed.
@@ -41,6 +43,19 @@ extension CaptureRecord {
         guard let last = own.last else { return }
         submission = last
         keepEarlier(own.dropLast())
+    }
+
+    /// This record after the server has lost the accepted capture: unsent again.
+    func lost(at time: Date) -> CaptureRecord {
+        var record = self
+        record.state = body == nil ? .pending : .queued
+        (record.submissions, record.earlierSubmissions) = (0, nil)
+        (record.serverCaptureID, record.verificationURL) = (nil, nil)
+        record.errorCode = OutcomeCode.captureNotFound.rawValue
+        record.errorDetail = "the server no longer has it"
+        record.httpStatus = 404
+        record.updatedAt = time
+        return record
     }
 
     private mutating func keepEarlier(_ earlier: ArraySlice<Submission>) {

@@ -68,8 +68,14 @@ struct CaptureSender: Sendable {
         }
     }
 
-    func remote(_ id: String, at time: Date) async throws(CaptureError) -> RemoteCapture {
-        try await querying(at: time) { headers throws(CaptureError) in try await client.capture(id, headers: headers) }
+    func remote(
+        _ id: String,
+        at time: Date,
+        control: TransferControl = TransferControl()
+    ) async throws(CaptureError) -> RemoteCapture {
+        try await querying(at: time) { headers throws(CaptureError) in
+            try await client.capture(id, headers: headers, control: control)
+        }
     }
 
     /// Sends a query; repeats it once with the server's time if its clock differs (contract 1.3).

@@ -31,6 +31,11 @@ extension CaptureSession {
         try CaptureError.stored(dependencies.library.captures(ofMedia: hash))
     }
 
+    /// A record of this media that this session's server has accepted.
+    func accepted(ofMedia hash: String) throws(CaptureError) -> CaptureRecord? {
+        try records(ofMedia: hash).first { $0.server == server && $0.mode != nil && $0.state == .accepted }
+    }
+
     func keep(_ record: CaptureRecord) throws(CaptureError) {
         try CaptureError.stored(dependencies.library.keep(record))
     }
@@ -114,7 +119,8 @@ extension CaptureSession {
 
     /// Resumes an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` of
     /// the outcome is the reason why it was not accepted. If the server has the media as another record, or may have it,
-    /// the outcome is that record, with the options that were not sent.
+    /// the outcome is that record, with the options that were not sent. The server is queried for an accepted record:
+    /// a capture that it no longer has is sent again.
     ///
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(
@@ -139,6 +145,14 @@ extension CaptureSession {
         if record.state == .submitted {
             try await adopt()
         }
+        // The hash alone does not finish an upload of the media.
+        while let accepted = try accepted(ofMedia: record.mediaHash), record.mode != .full || accepted.mode == .full {
+            guard var outcome = await confirm(accepted, control) else { continue }
+            guard outcome.error != nil else { break }
+            if record.id != accepted.id { outcome.notices = record.notSent(after: accepted) }
+            return outcome
+        }
+        record = try self.record(record.id)
         if record.state == .rejected,
             let outcome = try record.superseded(in: dependencies.library, at: dependencies.now())
         {

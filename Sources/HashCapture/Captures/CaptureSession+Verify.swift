@@ -111,7 +111,9 @@ extension CaptureSession {
             return (Self.compare(remote, record, digest), remote)
         } catch {
             switch error.code {
-            case .captureNotFound: return (.failed("the server has no such capture"), nil)
+            case .captureNotFound:
+                errors.append(error)
+                return (.failed("the server has no such capture"), nil)
             case .forbidden: return (.failed("the server reports that the capture is from another device"), nil)
             case .cancelled: throw error
             default:
@@ -205,7 +207,7 @@ public struct CaptureVerification: Sendable {
     public var findings: [(check: Check, finding: Finding)]
     /// The server's capture, if it was queried.
     public var remote: RemoteCapture?
-    /// The errors that prevented checking the vault or the server, or the reason why the vault's check failed.
+    /// The errors that prevented checking the vault or the server, or the reason why its check failed.
     public var errors: [CaptureError] = []
 
     /// Whether no check failed.

@@ -58,11 +58,12 @@ extension CaptureSession {
     /// Submits one capture: stores the media in the vault, stores a record, signs, and submits.
     ///
     /// Cancellation takes effect between any two steps; the record stores the progress, and `retry` resumes. Media of
-    /// this machine that the server has accepted, or may have accepted, is not submitted again. `progress` is called
-    /// with the media bytes read so far, and their total; `beforeSending` with the notices about a capture that is
-    /// about to be signed and sent.
+    /// this machine that the server has, or may have, is not submitted again: the server is queried for an accepted
+    /// capture. `progress` is called with the media bytes read so far, and their total; `beforeSending` with the
+    /// notices about a capture that is about to be signed and sent.
     ///
-    /// - Returns: The current record. `error` is the reason why it was not accepted.
+    /// - Returns: The current record. `error` is the reason why it was not accepted or, for a record that was accepted
+    ///   earlier, why the server did not confirm that it still has the capture.
     /// - Throws: `CaptureError` if there is no record.
     public func capture(
         _ request: CaptureRequest,
@@ -72,7 +73,7 @@ extension CaptureSession {
     ) async throws(CaptureError) -> CaptureOutcome {
         let device = try device()
         let input = try await CaptureInput.read(request, profile: profile)
-        let kept = try await keep(input, request, mode: .hashOnly, progress: progress)
+        let kept = try await keep(input, request, mode: .hashOnly, control, progress: progress)
         switch kept {
         case .ended(let outcome): return outcome
         case .open(let record, let notices):
@@ -98,6 +99,7 @@ extension CaptureSession {
         _ input: CaptureInput,
         _ request: CaptureRequest,
         mode: CaptureRecord.Mode,
+        _ control: TransferControl,
         progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
     ) async throws(CaptureError) -> Kept {
         let id = UUID().uuidString.lowercased()
@@ -105,7 +107,7 @@ extension CaptureSession {
         guard let file = input.file, case .file = request.subject else {
             guard case .digest(let digest) = request.subject else { throw CaptureError(.internalError) }
             let (record, notices) = try record(id, input, request, digest, mode: mode)
-            if let earlier = try earlier(than: record, notices) { return earlier }
+            if let earlier = try await earlier(than: record, notices, control) { return earlier }
             try keep(record)
             return .open(record, notices: notices)
         }
@@ -113,7 +115,7 @@ extension CaptureSession {
         do throws(CaptureError) {
             let digest = try await vault.keepMedia(file, in: draft, progress: progress)
             let (record, notices) = try record(id, input, request, digest, mode: mode)
-            if let earlier = try earlier(than: record, notices) {
+            if let earlier = try await earlier(than: record, notices, control) {
                 vault.discard(draft)
                 return earlier
             }
@@ -139,11 +141,18 @@ extension CaptureSession {
 
     /// An earlier capture of the same media for this server: one that is or may be on the server, or an unsent one with
     /// the same payload.
-    private func earlier(than record: CaptureRecord, _ notices: [CaptureNotice]) throws(CaptureError) -> Kept? {
-        let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
-        if let accepted = records.first(where: { $0.state == .accepted }) {
-            return .ended(try record.outcome(after: accepted))
+    private func earlier(
+        than record: CaptureRecord,
+        _ notices: [CaptureNotice],
+        _ control: TransferControl
+    ) async throws(CaptureError) -> Kept? {
+        while let accepted = try accepted(ofMedia: record.mediaHash) {
+            guard let confirmed = await confirm(accepted, control) else { continue }
+            var outcome = try record.outcome(after: accepted)
+            outcome.error = confirmed.error
+            return .ended(outcome)
         }
+        let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
         if let unknown = records.first(where: { $0.state.mayBeOnServer }) {
             let notices = record.notSent(after: unknown)
             return .ended(
@@ -204,20 +213,12 @@ extension CaptureSession {
         if record.state == .accepted { return CaptureOutcome(record: record, isKnown: true) }
         if let outcome = try record.superseded(in: dependencies.library, at: dependencies.now()) { return outcome }
         if let error = try outdated(counter, of: device) { return CaptureOutcome(record: record, error: error) }
-        let signer: any CaptureSigner
+        let sender: CaptureSender
         do throws(CaptureError) {
-            let key = try await control.canceling { [directory = dependencies.directory] () throws(CaptureError) in
-                try await DeviceKey(directory).signer(for: device)
-            }
-            signer = StoppableSigner(key, control)
+            sender = try await self.sender(for: device, counter, control)
         } catch {
             return try unsigned(record, error)
         }
-        let sender = CaptureSender(
-            client: client,
-            device: CaptureDevice(device, profile, signer),
-            counter: counter
-        )
         let exchange = CaptureExchange(
             sender: sender,
             library: dependencies.library,
@@ -237,6 +238,66 @@ extension CaptureSession {
         }
         outcome.error?.keyProvider = device.keySource.provider
         return outcome
+    }
+
+    private func sender(
+        for device: CaptureDeviceRecord,
+        _ counter: CounterFile,
+        _ control: TransferControl
+    ) async throws(CaptureError) -> CaptureSender {
+        let key = try await control.canceling { [directory = dependencies.directory] () throws(CaptureError) in
+            try await DeviceKey(directory).signer(for: device)
+        }
+        let signer = StoppableSigner(key, control)
+        return CaptureSender(client: client, device: CaptureDevice(device, profile, signer), counter: counter)
+    }
+
+    /// Queries the server for an accepted record, since it may have lost the capture, for example in a restore from a
+    /// backup. Returns nil if it has: the record is then unsent. `error` of the outcome is the reason why the server
+    /// did not confirm it. Uses one counter.
+    func confirm(_ accepted: CaptureRecord, _ control: TransferControl) async -> CaptureOutcome? {
+        var provider: String?
+        do throws(CaptureError) {
+            let device = try device()
+            provider = device.keySource.provider
+            let counter = try await lock(device.deviceID)
+            defer { counter.release() }
+            guard let record = try stored(accepted.id), record.state == .accepted else { return nil }
+            if let error = try outdated(counter, of: device) { throw error }
+            let sender = try await sender(for: device, counter, control)
+            guard try await isLost(record, sender, control) else {
+                return CaptureOutcome(record: record, isKnown: true)
+            }
+            try keep(record.lost(at: dependencies.now()))
+            return nil
+        } catch {
+            var outcome = CaptureOutcome(record: accepted, error: error, isKnown: true)
+            outcome.error?.keyProvider = provider
+            return outcome
+        }
+    }
+
+    private func isLost(
+        _ record: CaptureRecord,
+        _ sender: CaptureSender,
+        _ control: TransferControl
+    ) async throws(CaptureError) -> Bool {
+        guard let id = record.serverCaptureID, let digest = SHA256Digest(hex: record.mediaHash) else {
+            throw CaptureError(.recordUnusable, detail: "the record has no ID or no hash", value: record.id)
+        }
+        let remote: RemoteCapture
+        do throws(CaptureError) {
+            remote = try await sender.remote(id, at: dependencies.now(), control: control)
+        } catch {
+            if error.code == .captureNotFound { return true }
+            // A capture of the device that this one replaced: the server has it, but shows it only to that one.
+            if error.serverCode == "FORBIDDEN", record.deviceID != sender.device.id { return false }
+            throw error
+        }
+        if case .failed(let reason) = Self.compare(remote, record, digest) {
+            throw CaptureError(.unexpectedResponse, detail: reason)
+        }
+        return false
     }
 
     /// Returns an error if the counter is below that of a stored capture: it was restored from a backup, or its file is
@@ -344,13 +405,16 @@ extension CaptureSession {
         let input = try await CaptureInput.read(request, profile: profile, isPreview: true)
         let digest = try await digest(of: request, input)
         let (payload, notices) = payload(of: input, digest, request)
+        let records = try records(ofMedia: digest.hex).filter { $0.server == server }
+        let submitted = records.first { $0.mode != nil && ($0.state == .accepted || $0.state.mayBeOnServer) }
         return CapturePreview(
             payload: payload,
             body: try payload.body(for: profile, assertion: Assertion.placeholder),
             notices: notices,
             analysisMilliseconds: input.analysisMilliseconds,
             mediaBytes: input.file?.status.size,
-            earlierID: try records(ofMedia: digest.hex).first { $0.server == server }?.id,
+            earlierID: (submitted ?? records.first)?.id,
+            isSubmitted: submitted != nil,
             timeSource: input.facts.timeSource
         )
     }
@@ -412,6 +476,9 @@ public struct CapturePreview: Sendable {
     public var mediaBytes: Int64?
     /// ID of another record of the same media, if any.
     public var earlierID: String?
+    /// Whether that record was accepted, or its outcome is unknown: unless the server has lost it, it is not submitted
+    /// again.
+    public var isSubmitted = false
     /// The source of the time; nil if unknown.
     public var timeSource: CaptureTimeSource?
 }

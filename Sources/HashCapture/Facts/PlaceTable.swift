@@ -42,7 +42,7 @@ package enum PlaceTable {
         }
         let country = nearest.entry.country
         let foreign = grid.nearest(to: position, within: foreignRadius) { $0.country != country }
-        let city = city(of: country, position, in: grid)
+        let city = city(of: country, position, in: grid)?.name
         guard isCertain(nearest, foreign, city, position, in: grid) else {
             guard let foreign else { return .unknown }
             return .border([nearest, foreign].compactMap { candidate($0, position, in: grid) })
@@ -89,17 +89,19 @@ package enum PlaceTable {
         in grid: PlaceGrid
     ) -> PlaceCandidate? {
         grid.countryCode(neighbor.entry.country).map {
-            PlaceCandidate(
-                city: city(of: neighbor.entry.country, position, in: grid),
-                country: $0,
-                kilometers: neighbor.distance
-            )
+            let city = city(of: neighbor.entry.country, position, in: grid)
+            return PlaceCandidate(city: city?.name, country: $0, kilometers: city?.distance ?? neighbor.distance)
         }
     }
 
-    private static func city(of country: Int, _ position: GeoPosition, in grid: PlaceGrid) -> String? {
+    private static func city(
+        of country: Int,
+        _ position: GeoPosition,
+        in grid: PlaceGrid
+    ) -> (name: String, distance: Double)? {
         let nearest = grid.nearest(to: position, within: placeRadius) { $0.name != nil && $0.country == country }
-        return nearest?.entry.name.flatMap { grid.name(at: $0) }
+        guard let nearest, let name = nearest.entry.name.flatMap({ grid.name(at: $0) }) else { return nil }
+        return (name, nearest.distance)
     }
 }
 
@@ -109,7 +111,8 @@ public struct PlaceCandidate: Sendable, Equatable {
     public var city: String?
     /// ISO 3166-1 alpha-2.
     public var country: String
-    /// Distance of the nearest place of this country, in kilometers.
+    /// Distance of the city, or of the place that it absorbs, in kilometers; without a city, that of the nearest place
+    /// of this country.
     public var kilometers: Double
 }
 

@@ -312,7 +312,7 @@ extension CaptureSession {
             capturedAt: filter.capturedAt(of: input.facts, now: dependencies.now()),
             isAsserted: isAsserted
         )
-        switch try await keep(input, request, mode: .full, progress: nil) {
+        switch try await keep(input, request, mode: .full, control, progress: nil) {
         case .ended(let outcome): return outcome
         case .open(let record, _):
             let notices = input.timeNotices(request) + input.notices(about: upload)

@@ -139,7 +139,8 @@ extension CaptureNotice {
     var words: String {
         switch self {
         case .noDepth:
-            "no depth map was specified, so nothing shows that the scene is real; to submit a photo, add --depth FILE or --no-depth"
+            "no depth map was specified, so nothing shows that the scene is real; add --depth FILE for a photo, "
+                + "--keyframe-depth FILE for a video, or --no-depth"
         case .depthUnavailable: "the depth map has no valid samples; the analysis is submitted as unavailable"
         case .sceneNotReal: "the depth map shows a flat scene; the analysis is submitted as not a real scene"
         case .recordedAsSuspicious: "this server records such a capture as suspicious"

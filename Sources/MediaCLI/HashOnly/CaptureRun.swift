@@ -146,7 +146,7 @@ struct CaptureItem: Sendable {
     var error: UserFacingError?
     /// Source of the capture time; nil if the time is unknown or the file was not read.
     var timeSource: CaptureTimeSource?
-    /// Whether the capture was already on the server, so nothing was sent.
+    /// Whether the capture was already on the server, so nothing was sent; with an error, this was not confirmed.
     var isKnown = false
     private var isOfOtherDevice = false
 
@@ -165,7 +165,7 @@ struct CaptureItem: Sendable {
         notices = outcome.notices.filter { notice in
             (!isKnown || notice.isAboutEarlierSubmission) && (mayBePublic || !notice.isAboutPublication)
         }.map(\.withoutLocation)
-        error = state == .accepted ? nil : userFacingError(of: outcome)
+        error = state == .accepted && outcome.error == nil ? nil : userFacingError(of: outcome)
         if let reasonToRetry {
             let hint = "\(reasonToRetry): \(continuation)"
             error?.hint = hint
@@ -212,7 +212,8 @@ struct CaptureItem: Sendable {
     /// The error of this run, otherwise the error stored in the record.
     private func userFacingError(of outcome: CaptureOutcome) -> UserFacingError {
         let record = outcome.record
-        let operation: CaptureOperation = record.mode == .full ? .upload(continuation) : .submission
+        let operation: CaptureOperation =
+            record.state == .accepted ? .verification : record.mode == .full ? .upload(continuation) : .submission
         if let error = outcome.error { return ErrorCatalog.userFacingError(of: error, in: operation) }
         let code: OutcomeCode =
             record.errorCode.flatMap { .init(rawValue: $0) }
@@ -242,6 +243,12 @@ extension CaptureItem {
         guard record?.isUnsentUpload != true else { return sendAgain }
         return "mediactl hash-only retry \(record.map { TextRenderer.brief($0.id) } ?? "--all")"
             + (needsResend ? " --resend" : "")
+    }
+
+    /// The command that submits a capture that the server no longer has.
+    var submitAgain: String {
+        guard let record, record.mode == .hashOnly else { return sendAgain }
+        return "mediactl hash-only retry \(TextRenderer.brief(record.id)) --resend"
     }
 
     /// The command that uploads the media of this capture.
@@ -366,6 +373,8 @@ extension TextRenderer {
         }
         let id = brief(record.id)
         switch item.state {
+        case .accepted where item.error != nil:
+            return ["\(item.resultName): accepted earlier, as \(id); not confirmed now"]
         case .accepted where item.isKnown:
             return ["\(item.resultName): already on the server, as \(id)"] + address(of: record)
         case .accepted:

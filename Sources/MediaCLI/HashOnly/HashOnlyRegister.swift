@@ -182,9 +182,12 @@ struct CaptureKeyOptions: ParsableArguments {
 
     /// Paths are made absolute, since they are stored.
     func source(in directory: String) -> DeviceEnrollment.Key {
-        if let key { return .existing(.file(key.hasPrefix("/") ? key : directory + "/" + key)) }
+        let absolute = { (path: String) in path.hasPrefix("/") ? path : directory + "/" + path }
+        if let key { return .existing(.file(absolute(key))) }
         if let keyURI { return .existing(.provider(uri: keyURI, provider: keyProvider ?? "tpm2")) }
-        return signerCommand == nil ? .new : .existing(.command(words))
+        // A program without a slash is searched for in PATH.
+        guard signerCommand != nil, let program = words.first else { return .new }
+        return .existing(.command([program.contains("/") ? absolute(program) : program] + words.dropFirst()))
     }
 
     /// The public key of the signing program.

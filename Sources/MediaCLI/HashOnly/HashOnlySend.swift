@@ -391,15 +391,18 @@ struct SubmissionRun: Sendable {
                 )
             case .media:
                 // Printed before anything is sent, to prevent sending media by accident.
-                console.warning(
-                    "\(path.map { ErrorCatalog.quoted($0) } ?? "the media") itself is uploaded to "
-                        + "\(ErrorCatalog.clean(server)), with its depth map and metadata"
-                )
+                let warnOfMedia = { @Sendable (notices: [CaptureNotice]) in
+                    console.warning(
+                        "\(path.map { ErrorCatalog.quoted($0) } ?? "the media") itself is uploaded to "
+                            + "\(ErrorCatalog.clean(server)), with its depth map and metadata"
+                    )
+                    warn(notices)
+                }
                 let outcome = try await session.sendMedia(
                     request,
                     control: control,
                     progress: { progress($0.bytesAcknowledged, $0.bodyByteCount) },
-                    beforeSending: warn
+                    beforeSending: warnOfMedia
                 )
                 return CaptureItem(outcome, path: path)
             }
@@ -432,6 +435,10 @@ struct SubmissionRun: Sendable {
     private func explain(_ preview: CapturePreview, _ item: CaptureItem) {
         guard !console.isQuiet else { return }
         let size = preview.body.bytes.count
+        if preview.isSubmitted, let earlier = preview.earlierID {
+            let id = ErrorCatalog.clean(String(earlier.prefix(8)))
+            return console.note("\(item.name) would not be submitted: the same media was submitted earlier, as \(id)")
+        }
         console.note("\(item.name) would be submitted as shown above (\(size) bytes); the assertion is a placeholder")
         console.note("disclosed data:")
         console.announce(CaptureDisclosure.lines(preview.payload, profile, preview.timeSource))

@@ -16,8 +16,8 @@ struct HashOnlyVerify: ContextCommand {
             The file is hashed on this machine and never sent. The server that has the capture is queried; with \
             --server, only captures for that server are considered. Local checks are printed regardless of the \
             server's response. Exits with 8 if anything differs, with 12 if only the copy in the vault is missing, with \
-            5 if no capture of the file is stored; if only the server or the vault could not be checked, with the code \
-            of that error.
+            5 if no capture of the file is stored; with the code of the refusal if the server refused it; if only the \
+            server or the vault could not be checked, with the code of that error.
             With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
             The members that the signature does not cover are listed.
 
@@ -116,6 +116,7 @@ struct HashOnlyVerify: ContextCommand {
         )
         let failure =
             failure ?? verification.errors.first.map { ErrorCatalog.userFacingError(of: $0, in: .verification) }
+            ?? (bundle == nil ? refusal(of: record) : nil)
         var result = ExitCode.success
         if !verification.isGood {
             let error = mismatch(verification, path)
@@ -128,7 +129,9 @@ struct HashOnlyVerify: ContextCommand {
             console.note("signed with the key whose SHA-256 is \(bundle.keyHash)")
             console.note("only the server can confirm that this is the key of the device, and when it signed")
         } else {
-            let level = record.keyLevel.map { ", signed with a " + TextRenderer.key(level: $0) } ?? ""
+            let isSigned = verification.findings.contains { $0.check == .signature && $0.finding == .passed }
+            let key = isSigned ? record.keyLevel.map { TextRenderer.key(level: $0) } : nil
+            let level = key.map { ", signed with a " + $0 } ?? ""
             console.note("\(ErrorCatalog.quoted(path)) matches capture \(TextRenderer.brief(record.id))\(level)")
         }
         let ending = console.ending(result)
@@ -147,6 +150,16 @@ struct HashOnlyVerify: ContextCommand {
         ])
     }
 
+    /// The error of a capture that the server refused permanently: it proves nothing there.
+    private func refusal(of record: CaptureRecord) -> UserFacingError? {
+        guard record.state == .rejected else { return nil }
+        let code: OutcomeCode = record.errorCode.flatMap { .init(rawValue: $0) } ?? .badRequest
+        return ErrorCatalog.userFacingError(
+            of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id),
+            in: .verification
+        )
+    }
+
     /// The error for failed checks. A lost copy in the vault is not a mismatch of file and capture.
     private func mismatch(_ verification: CaptureVerification, _ path: [UInt8]) -> UserFacingError {
         let id = TextRenderer.brief(verification.record.id)
@@ -156,10 +169,12 @@ struct HashOnlyVerify: ContextCommand {
         {
             return ErrorCatalog.userFacingError(of: error)
         }
+        let isLost = verification.errors.contains { $0.code == .captureNotFound }
         let names = failed.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
         return UserFacingError(
             .checksumMismatch,
-            "\(ErrorCatalog.quoted(path)) does not match capture \(id) (failed: \(names))"
+            "\(ErrorCatalog.quoted(path)) does not match capture \(id) (failed: \(names))",
+            hint: isLost ? "to submit it again: \(CaptureItem(planned: verification.record).submitAgain)" : nil
         )
     }
 }

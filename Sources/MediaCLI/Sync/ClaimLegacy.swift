@@ -32,8 +32,11 @@ struct ClaimLegacy: ServerCommand {
     @Option(parsing: .upToNextOption, help: ArgumentHelp("Claim the photos with these IDs.", valueName: "id"))
     var ids: [String] = []
 
-    @Option("Claim the photos with the IDs in this file, one per line; - for standard input.", value: .file)
-    var idsFile: String?
+    @Option(
+        "Claim the photos with the IDs in this file, one per line; - for standard input; may be repeated.",
+        value: .file
+    )
+    var idsFile: [String] = []
 
     @Flag(name: .shortAndLong, help: "Claim without confirmation.")
     var yes = false
@@ -46,12 +49,15 @@ struct ClaimLegacy: ServerCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        let choices = [list, all, !ids.isEmpty, idsFile != nil].count { $0 }
+        let choices = [list, all, !ids.isEmpty, !idsFile.isEmpty].count { $0 }
         try require(choices > 0, "Specify the photos: --all, --ids ID or --ids-file FILE; --list lists them.")
         try require(choices == 1, "--list, --all, --ids and --ids-file cannot be combined.")
         try require(!list || !(yes || dryRun), "--list cannot be combined with --yes or --dry-run.")
         try require(!ids.contains(""), "--ids: the ID is empty.")
-        try require(idsFile != "-" || !key.apiKeyStdin, "--ids-file - and --api-key-stdin both read standard input.")
+        try require(
+            !idsFile.contains("-") || !key.apiKeyStdin,
+            "--ids-file - and --api-key-stdin both read standard input."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -71,14 +77,17 @@ struct ClaimLegacy: ServerCommand {
     }
 
     private func namedIDs(in context: CommandContext) async throws -> [String] {
-        guard let idsFile else { return ids }
-        let bytes = try await InputFile.bytes(idsFile, flag: "--ids-file", in: context)
-        do {
-            let lines = try PathList.paths(in: bytes, separatedBy: .line)
-            return lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
-        } catch let error {
-            throw UserFacingError.usage("--ids-file: line \(error.entry): it contains a NUL byte")
+        var ids = ids
+        for name in idsFile {
+            let bytes = try await InputFile.bytes(name, flag: "--ids-file", in: context)
+            do {
+                let lines = try PathList.paths(in: bytes, separatedBy: .line)
+                ids += lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }
+            } catch let error {
+                throw UserFacingError.usage("--ids-file: line \(error.entry): it contains a NUL byte")
+            }
         }
+        return ids.filter { !$0.isEmpty }
     }
 }
 

@@ -10,9 +10,20 @@ struct OwnershipGate: Sendable {
 
     static let question = "Upload one photo to test it again?"
 
+    /// Warns, in a dry run, that the push would prompt or fail.
+    func warn() throws {
+        guard try isNeeded else { return }
+        console.warning(
+            ErrorCatalog.userFacingError(of: PhotoSyncError(.ownershipDefect)).message,
+            hint: "keep all local originals; a push uploads nothing unless you agree to test the server again"
+        )
+    }
+
+    private var isNeeded: Bool { get throws { try account.index.ownsUploads(at: account.server) == false } }
+
     /// - Throws: `UserFacingError` without confirmation; `StoreError`.
     func pass() async throws {
-        guard try account.index.ownsUploads(at: account.server) == false else { return }
+        guard try isNeeded else { return }
         guard confirmation.isGiven || confirmation.prompter.isAllowed else {
             var userFacingError = ErrorCatalog.userFacingError(of: PhotoSyncError(.ownershipDefect))
             userFacingError.hint =

@@ -219,11 +219,10 @@ struct DirectoryRun: Sendable {
     private func push(isDryRun: Bool, _ onItem: @escaping @Sendable (PushItem) -> Void = { _ in }) async throws {
         let console = part("push", SyncPush.schema, isMuted: isDryRun && !self.isDryRun)
         do {
-            if !isDryRun {
-                // Confirming the run does not confirm the ownership test.
-                let prompting = Confirmation(prompter: session.settings.prompter, isGiven: false)
-                try await OwnershipGate(console: console, account: account, confirmation: prompting).pass()
-            }
+            // Confirming the run does not confirm the ownership test.
+            let prompting = Confirmation(prompter: session.settings.prompter, isGiven: false)
+            let gate = OwnershipGate(console: console, account: account, confirmation: prompting)
+            if isDryRun { try gate.warn() } else { try await gate.pass() }
             let run = PushRun(
                 console: console,
                 account: account,

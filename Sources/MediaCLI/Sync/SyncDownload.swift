@@ -174,11 +174,11 @@ struct DownloadRun: Sendable {
             let path = error.path == nil ? item.path : nil
             console.error(path.map { userFacingError.naming($0) } ?? userFacingError)
         } else if item.state == .present, let path = item.path {
-            let file = ErrorCatalog.quoted(path)
+            let changed = ErrorCatalog.userFacingError(of: error)
             console.note(
                 error.code == .fileUnreadable
-                    ? "cannot read \(file)\(error.suffix); the photo is not downloaded again"
-                    : "\(file) was changed since it was downloaded or uploaded; it is kept"
+                    ? "cannot read \(ErrorCatalog.quoted(path))\(error.suffix); the photo is not downloaded again"
+                    : [changed.message, changed.hint].compactMap { $0 }.joined(separator: "; ")
             )
         }
     }

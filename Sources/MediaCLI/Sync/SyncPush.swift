@@ -74,7 +74,7 @@ struct SyncPush: ServerCommand {
         let account = try await session.account(key)
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: testOwnership)
         let gate = OwnershipGate(console: console, account: account, confirmation: confirmation)
-        if !dryRun { try await gate.pass() }
+        if dryRun { try gate.warn() } else { try await gate.pass() }
         let run = PushRun(
             console: console,
             account: account,
@@ -239,14 +239,14 @@ struct PushRun: Sendable {
             console.warning(
                 "\(Formats.count(changed, "file")) changed since upload and not uploaded: edited or damaged?",
                 hint: "to upload \(changed == 1 ? "it as a new photo" : "them as new photos"): "
-                    + Self.command("push --changed", paths)
+                    + command("push --changed", paths)
             )
         }
         if deleted > 0 {
             console.warning(
                 "\(Formats.count(deleted, "photo")) not uploaded again: deleted on the server earlier",
-                hint: "to upload \(deleted == 1 ? "it" : "them") again: \(Self.command("push --restore", paths)); "
-                    + "to accept the deletion: \(Self.command("forget", paths))"
+                hint: "to upload \(deleted == 1 ? "it" : "them") again: \(command("push --restore", paths)); "
+                    + "to accept the deletion: \(forgetCommand(paths))"
             )
         }
         if let warning = statistics.leftBehind.warning { console.warning(warning) }
@@ -255,16 +255,29 @@ struct PushRun: Sendable {
             console.warning(
                 "skipped \(links.count == 1 ? "1 linked directory" : "\(links.count) linked directories"): "
                     + ErrorCatalog.quoted(first) + (links.count > 1 ? " and \(links.count - 1) more" : ""),
-                hint: "links to directories are not followed; to upload the photos: \(Self.command("push", links))"
+                hint: "links to directories are not followed; to upload the photos: \(command("push", links))"
             )
         }
     }
 
-    /// A command that works when pasted, unless it would be too long.
-    private static func command(_ words: String, _ paths: [[UInt8]]) -> String {
+    /// A command that works when pasted, unless it would be too long, and selects the same files.
+    private func command(_ words: String, _ paths: [[UInt8]]) -> String {
+        let selection =
+            options.filter.includes.map { "--include=" + ShellWord.quoted($0.text) }
+            + options.filter.excludes.map { "--exclude=" + ShellWord.quoted($0.text) }
+            + (options.usesDefaultExcludes ? [] : ["--no-default-excludes"])
+        return Self.command([words] + selection, paths)
+    }
+
+    /// Without the paths if the push was filtered: the deletions of files that it excluded would also be accepted.
+    private func forgetCommand(_ paths: [[UInt8]]) -> String {
+        options.filter == PathFilter() ? Self.command(["forget"], paths) : "mediactl sync forget PATH"
+    }
+
+    private static func command(_ words: [String], _ paths: [[UInt8]]) -> String {
         let named = paths.count > Continuation.maximumPaths ? ["PATH"] : paths.map(ShellWord.quoted)
         let isOptionLike = named.contains { $0.hasPrefix("-") }
-        return (["mediactl sync \(words)"] + (isOptionLike ? ["--"] : []) + named).joined(separator: " ")
+        return (["mediactl sync"] + words + (isOptionLike ? ["--"] : []) + named).joined(separator: " ")
     }
 
     private func summary(_ statistics: PushStatistics, _ bytesSent: Int64?) -> JSONObject {

@@ -140,7 +140,8 @@ struct RepairRun: Sendable {
         if item.isDeleted, item.newID == nil, error.code != .notOwned, let path = item.path {
             let file = ErrorCatalog.quoted(path)
             console.warning(
-                "\(file) is no longer on the server; upload it with: mediactl sync push \(ShellWord.quoted(path))"
+                "\(file) is no longer on the server; upload it with: mediactl sync repair, or mediactl sync push "
+                    + ShellWord.quoted(path)
             )
         }
     }

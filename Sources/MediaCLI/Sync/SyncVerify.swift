@@ -136,10 +136,13 @@ struct VerifyRun: Sendable {
         if has(.copyUnreadable) {
             console.note("unreadable copies were not compared; check their permissions and their disk")
         }
-        if let id = statistics.changed {
+        let changed = statistics.changed
+        if !changed.isEmpty {
+            // Of more photos, the lines above show the IDs.
+            let ids = changed.count > Continuation.maximumPaths ? ["ID"] : changed.map { ShellWord.quoted($0) }
             console.note(
-                "a changed copy was edited or is damaged; download the photo again, under another name, with: "
-                    + "mediactl sync download \(ShellWord.quoted(id)) --output DIR"
+                "changed copies were edited or are damaged; download the photos again, under other names, with: "
+                    + "mediactl sync download \(ids.joined(separator: " ")) --output DIR"
             )
         }
         if has(.serverMissing, .serverEmpty, .serverLength, .serverDamaged) {
@@ -184,18 +187,18 @@ struct VerifyRun: Sendable {
 /// Counts differences and stores the values needed for hints.
 private final class VerifyStatistics: Sendable {
     let kinds = ItemStatistics<SyncDifference.Kind>()
-    private let photos = Mutex<(changed: String?, orphaned: Set<String>)>((nil, []))
+    private let photos = Mutex<(changed: Set<String>, orphaned: Set<String>)>(([], []))
 
-    /// The first photo with a changed copy that the server still has.
-    var changed: String? { photos.withLock { $0.changed } }
+    /// The photos with a changed copy that the server still has.
+    var changed: [String] { photos.withLock { $0.changed.sorted() } }
 
     func add(_ difference: SyncDifference) {
         kinds.add(difference.kind, .partly)
         photos.withLock { photos in
             switch difference.kind {
             case .copyOrphaned: photos.orphaned.insert(difference.photoID)
-            case .copyChanged where photos.changed == nil && !photos.orphaned.contains(difference.photoID):
-                photos.changed = difference.photoID
+            case .copyChanged where !photos.orphaned.contains(difference.photoID):
+                photos.changed.insert(difference.photoID)
             default: break
             }
         }
@@ -255,7 +258,8 @@ extension SyncDifference: RunItem {
     func text(_ style: Style) -> [String] {
         let kind = kind.rawValue.replacing("_", with: " ")
         let what = path.map { TerminalText.escaped($0) } ?? TerminalText.escaped(photoID)
-        let values = (uploadedAs.map { ["uploaded as photo \(TerminalText.escaped($0))"] } ?? []) + comparison
+        let id = self.kind == .copyChanged ? ["ID \(TerminalText.escaped(photoID))"] : []
+        let values = id + (uploadedAs.map { ["uploaded as photo \(TerminalText.escaped($0))"] } ?? []) + comparison
         let padded = kind.padding(toLength: 17, withPad: " ", startingAt: 0)
         return ["\(style.yellow(padded))  \(what)" + (values.isEmpty ? "" : "  (\(values.joined(separator: ", ")))")]
     }

@@ -86,6 +86,8 @@ struct AlbumWarning: Sendable, Equatable {
 
     private static func words(for outcome: AlbumOutcome) -> String {
         if outcome.isAlbumDamaged { return ErrorCatalog.clean(outcome.detail) }
+        // The library is missing, or another one.
+        if outcome.reason == .libraryChanged, !outcome.detail.isEmpty { return ErrorCatalog.clean(outcome.detail) }
         let reason = outcome.reason?.words ?? "unknown reason"
         if outcome.reason == .tooLarge, let size = outcome.refusedByteCount {
             return "\(reason): a file of \(Formats.bytes(size)) was refused"
@@ -153,8 +155,9 @@ extension AssociationReason {
         case .libraryChanged:
             (
                 "another library is now at this address", "will retry once the album's library is available again",
-                "mount the disk, restore its .mediactl-library.json, or use a key with user.read of the account that has the "
-                    + "albums; to keep the other library: mediactl tapes album unlink TAPE", .conflict
+                "for a folder, mount its disk or restore its .mediactl-library.json, for Immich, use a key with "
+                    + "user.read of the account that has the albums; for new albums here: mediactl tapes album unlink TAPE",
+                .conflict
             )
         case .unreachable: ("library unreachable", retry, nil, .network)
         case .albumMissing: ("the album no longer exists", retry, reconcile, .notFound)

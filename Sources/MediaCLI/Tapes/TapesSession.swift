@@ -133,8 +133,11 @@ struct TapesSession: Sendable {
             picturesDirectory: pictures,
             isConfigured: named != nil || isConfirmed
         )
-        // A missing library, possibly on an unmounted disk, is not created again without a prompt (trap 1).
-        guard settings.prompter.isAllowed, !isConfirmed else {
+        if isConfirmed {
+            return FolderLibrary(root: root, directory: directory, store: store) { _ in true }
+        }
+        // A missing library, possibly on an unmounted disk, is not created again without confirmation (trap 1).
+        guard settings.prompter.isAllowed else {
             return FolderLibrary(root: root, directory: directory, store: store)
         }
         return FolderLibrary(root: root, directory: directory, store: store) { path in await mayMake(path) }

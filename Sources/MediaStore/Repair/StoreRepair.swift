@@ -210,7 +210,8 @@ package struct StoreRepair {
     /// Replaces the damaged store with the new one. The damaged files are kept under other names, which are
     /// added to the report.
     private func replace(by draft: String, now: Date, _ report: inout Report) throws(StoreError) {
-        let name = DamagedCopies.name(of: schema, now)
+        // The lock is held, so no other repair takes this name.
+        let name = try DamagedCopies(directory: directory).freeName(of: schema, now)
         // The old log must not stay beside the new database: it would be replayed over it.
         for suffix in StoreConnection.companions + [""] {
             guard let status = try FileStatus(at: path + suffix) else { continue }

@@ -50,7 +50,7 @@ public struct LegacyClaim: Sendable {
         _ selection: Selection,
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> ClaimPlan {
-        let before = try await account.client.status(device: account.deviceID)
+        let before = try await account.client.status(device: account.deviceID, control: control)
         let live = try await LiveListing.make(of: account, control: control, queue: queue)
         return try await queue.run {
             switch selection {
@@ -81,8 +81,8 @@ public struct LegacyClaim: Sendable {
     /// Claims the planned photos in blocks of 500, then lists again to count them, since the counts in the server's
     /// responses are not reliable.
     ///
-    /// Safe to repeat: photos claimed earlier stay claimed and are counted as already claimed. `control` stops the claim
-    /// between two blocks.
+    /// Safe to repeat: photos claimed earlier stay claimed and are counted as already claimed. A stop of `control` ends
+    /// queries, sends no further request, and waits for the response to a claim as long as it specifies.
     ///
     /// - Throws: `PhotoSyncError`: `.noDevice`, `.invalidDevice` if the server's list of the user's devices does not
     ///   contain this machine, and the errors of `Pull.run` for an invalid listing. Earlier blocks may already be
@@ -108,7 +108,7 @@ public struct LegacyClaim: Sendable {
     ) async throws(PhotoSyncError) -> ClaimResult {
         for block in ids.chunks(of: Self.blockSize) {
             guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-            _ = try await account.client.claim(Array(block), device: count.device)
+            _ = try await account.client.claim(Array(block), device: count.device, control: control)
             SyncFailpoint.betweenClaims.reach()
         }
         SyncFailpoint.afterClaim.reach()
@@ -121,7 +121,7 @@ public struct LegacyClaim: Sendable {
         // The current legacy photos; there may be more than were planned.
         let before = try await LiveListing.make(of: account, control: control, queue: queue)
         guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-        _ = try await account.client.claimAll(device: count.device)
+        _ = try await account.client.claimAll(device: count.device, control: control)
         SyncFailpoint.afterClaim.reach()
         return try await counted(count, control) { count, live, index in
             try before.index.forEachBlock(of: before.server, where: PhotoFilter(origin: .legacy)) { block in
@@ -148,7 +148,7 @@ public struct LegacyClaim: Sendable {
             alreadyClaimed: count.alreadyClaimed,
             failed: count.failed,
             remaining: remaining,
-            after: try await account.client.status(device: count.device)
+            after: try await account.client.status(device: count.device, control: control)
         )
     }
 }

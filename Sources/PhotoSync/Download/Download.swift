@@ -47,8 +47,8 @@ public struct Download: Sendable {
     /// it again and replaces that file unless it was modified. An interrupted download resumes where it stopped. A
     /// failed photo keeps its name for the next run.
     ///
-    /// A modified local copy is kept, and its photo is reported as `.present` with the error `.sourceChanged`; a photo
-    /// selected by its ID is instead downloaded under another name.
+    /// A modified local copy is kept, and its photo is reported as `.present` with the error `.changedSinceUpload`; a
+    /// photo selected by its ID is instead downloaded under another name.
     ///
     /// `directory` is an absolute path, as bytes; it is created if missing. A stop cancels running downloads. `onItem` is
     /// called with the result of each photo; it and `progress` are called from any thread, one call at a time. Failures

@@ -271,11 +271,14 @@ struct DownloadCandidates: Sendable {
         return total
     }
 
-    var copies: LocalCopies {
+    var copies: LocalCopies { copies(readsContent: false) }
+
+    private func copies(readsContent: Bool) -> LocalCopies {
         LocalCopies(
             library: account.library,
             server: account.server,
-            hashing: TreeHashing(hashes: hashes, now: account.now),
+            hashing: TreeHashing(hashes: readsContent ? nil : hashes, now: account.now),
+            readsContent: readsContent,
             control: control
         )
     }
@@ -301,7 +304,8 @@ struct DownloadCandidates: Sendable {
     private func named(_ ids: [String], _ body: ([Candidate]) throws -> Void) throws {
         for part in ids.uniqued(by: { $0 }).chunks(of: Self.blockSize) {
             let photos = try account.index.photos(Array(part), of: account.server)
-            let holdings = try copies.holdings(of: photos)
+            // The user may have specified a photo because its copy is damaged.
+            let holdings = try includesPresent ? [:] : copies(readsContent: true).holdings(of: photos)
             let byID = Dictionary(photos.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             try body(
                 part.map { id in
@@ -412,6 +416,8 @@ struct LocalCopies {
     let library: LibraryStore
     let server: String
     let hashing: TreeHashing
+    /// Whether a copy with the recorded size and modification time is read as well.
+    let readsContent: Bool
     let control: TransferControl
 
     func holdings(of photos: [PhotoRecord]) throws(StoreError) -> [String: Holding] {
@@ -430,11 +436,11 @@ struct LocalCopies {
         return holdings
     }
 
-    /// Whether the file has the recorded bytes. The file is read if its inode or any of its times changed since it was
-    /// recorded: damage may change neither size nor modification time, and a damaged copy would be reported only for
-    /// the other photo.
+    /// Whether the file has the recorded bytes. Without `readsContent`, it is read only if its inode or any of its
+    /// times changed since it was recorded: damage may change neither size nor modification time, and a damaged copy
+    /// would be reported only for the other photo.
     private func isIntact(_ copy: PhotoCopy) -> Bool {
-        if let known = copy.identity, known == FileIdentity(ofRegularFile: copy.path) { return true }
+        if !readsContent, let known = copy.identity, known == FileIdentity(ofRegularFile: copy.path) { return true }
         guard case .success(let digest) = hashing.digest(of: copy.path, control: control) else { return false }
         return digest.sha256 == copy.sha256
     }
@@ -447,6 +453,7 @@ struct LocalCopies {
             return
         }
         switch Self.condition(of: copy) {
+        case .unchanged where readsContent && copy.sha256 != nil && !isIntact(copy): holding.changed = copy
         case .unchanged: holding.unchanged = copy
         case .changed: holding.changed = copy
         case .vanished: holding.names.append(copy)

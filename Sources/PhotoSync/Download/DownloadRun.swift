@@ -247,7 +247,7 @@ extension DownloadItem {
         sizeBytes = nil
         let (code, detail): (OutcomeCode, String) =
             switch doubt {
-            case .changed: (.sourceChanged, "the local copy was changed")
+            case .changed: (.changedSinceUpload, "the local copy was changed")
             case .inaccessible(let reason): (.fileUnreadable, reason)
             }
         error = PhotoSyncError(code, detail: detail, path: copy.path, photoID: photo.id)

@@ -84,6 +84,31 @@ extension PushRun {
         return rest
     }
 
+    /// Marks empty files that had content when they were uploaded or downloaded. They cannot be uploaded on request.
+    func withChanged(_ ended: [PushItem]) async throws(PhotoSyncError) -> [PushItem] {
+        func absolutePath(_ item: PushItem) -> [UInt8] {
+            PushCandidate(path: item.path, isNamed: false).absolutePath
+        }
+        let empty = ended.filter { $0.error?.code == .emptyFile }
+        guard !empty.isEmpty else { return ended }
+        // Not the digest of any copy.
+        let changed = try await own.changedCopies(
+            Dictionary(empty.map { (absolutePath($0), "") }) { first, _ in first }
+        )
+        return ended.map { item in
+            guard item.error?.code == .emptyFile, let copy = changed[absolutePath(item)] else { return item }
+            var item = item
+            item.photoID = copy.photoID
+            if options.sendsChanged {
+                item.state = .failed
+            } else {
+                item.state = .changed
+                item.error = PhotoSyncError(.changedSinceUpload, path: item.path, photoID: copy.photoID)
+            }
+            return item
+        }
+    }
+
     func endChanged(_ photo: PhotoToSend, photoID: String) {
         let error = PhotoSyncError(.changedSinceUpload, path: photo.candidate.path, photoID: photoID)
         end(photo.item(.changed, photoID: photoID, error: error))

@@ -54,7 +54,7 @@ final class PushRun {
         guard account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
         let plan = await PushPlan.make(paths, options: options)
         report.progress { $0.filesFound = plan.candidates.count + plan.ended.count }
-        for item in plan.ended { report.end(item) }
+        for item in try await withChanged(plan.ended) { report.end(item) }
         var reached = 0
         do {
             try stopIfRequested()

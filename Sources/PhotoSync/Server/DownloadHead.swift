@@ -53,6 +53,13 @@ extension DownloadHead {
     }
 }
 
+extension PhotoSyncError {
+    /// A response that does not come from the server's download route.
+    static func withoutHash(_ status: Int?) -> PhotoSyncError {
+        PhotoSyncError(.unexpectedResponse, detail: "a response without X-PhotoSync-Hash", httpStatus: status)
+    }
+}
+
 /// `Content-Range` (RFC 9110 section 14.4): `bytes a-b/total`, where `*` may replace either side of the slash.
 private struct ContentRange {
     var first: Int64?

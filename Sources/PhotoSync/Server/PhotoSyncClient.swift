@@ -44,9 +44,13 @@ public struct PhotoSyncClient: Sendable {
 
     /// `GET /api/sync/status` (contract section 4). Also validates the key. The photos of `device` are counted
     /// separately; only this call sends it in a header field (contract 1.1).
-    public func status(device: String?) async throws(PhotoSyncError) -> SyncStatus {
+    public func status(
+        device: String?,
+        control: TransferControl = TransferControl()
+    ) async throws(PhotoSyncError) -> SyncStatus {
         let headers = device.map { [HTTPHeader("X-Device-ID", $0)] } ?? []
-        return try SyncStatus(reading: await json(of: request(.get, "/api/sync/status", headers: headers)))
+        let request = try request(.get, "/api/sync/status", headers: headers)
+        return try SyncStatus(reading: await json(of: request, control: control))
     }
 
     /// `POST /api/sync/photos` (contract section 5). Parses a page without checking its consistency.
@@ -94,19 +98,26 @@ public struct PhotoSyncClient: Sendable {
     /// sure.
     ///
     /// - Throws: `.invalidDevice` if the device is not the user's.
-    public func claimAll(device: String) async throws(PhotoSyncError) -> Int64 {
-        try await claim(["deviceId": .string(device), "claimAll": true])
+    public func claimAll(
+        device: String,
+        control: TransferControl = TransferControl()
+    ) async throws(PhotoSyncError) -> Int64 {
+        try await claim(["deviceId": .string(device), "claimAll": true], control)
     }
 
     /// Like `claimAll`, for 1 to 500 distinct IDs of photos, which must be in the user's own listing.
-    public func claim(_ ids: [String], device: String) async throws(PhotoSyncError) -> Int64 {
-        try await claim([
-            "deviceId": .string(device), "claimAll": false, "photoIds": .array(ids.map(JSONValue.string)),
-        ])
+    public func claim(
+        _ ids: [String],
+        device: String,
+        control: TransferControl = TransferControl()
+    ) async throws(PhotoSyncError) -> Int64 {
+        let ids = JSONValue.array(ids.map(JSONValue.string))
+        return try await claim(["deviceId": .string(device), "claimAll": false, "photoIds": ids], control)
     }
 
-    private func claim(_ body: JSONObject) async throws(PhotoSyncError) -> Int64 {
-        try ClaimResponse.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
+    private func claim(_ body: JSONObject, _ control: TransferControl) async throws(PhotoSyncError) -> Int64 {
+        let request = try request(.post, "/api/sync/claim-legacy", body: body)
+        return try ClaimResponse.claimed(in: await json(of: request, control: control))
     }
 
     /// `POST /api/devices/register` (contract 1.3). `name` is shown to the user in other clients; `token` is the device's

@@ -14,7 +14,8 @@ extension PhotoSyncClient {
     /// `GET /api/photos/{id}/download` with `Range: bytes=0-0`: whether the server has the file, and its length. If the
     /// server ignores the range, the transfer is stopped after the response head.
     ///
-    /// - Throws: `PhotoSyncError`, with the photo's ID; `.unexpectedResponse` for a response without a length.
+    /// - Throws: `PhotoSyncError`, with the photo's ID; `.unexpectedResponse` for a response without a length, or
+    ///   without `X-PhotoSync-Hash`, such as the page of a proxy.
     public func storedFile(
         of id: String,
         control: TransferControl = TransferControl()
@@ -41,6 +42,8 @@ extension PhotoSyncClient {
     }
 
     private static func storedFile(_ head: DownloadHead) throws(PhotoSyncError) -> StoredFile {
+        // The server sends this header with every download (contract section 6).
+        guard head.sha256 != nil else { throw .withoutHash(head.status) }
         guard let total = head.totalBytes else {
             throw PhotoSyncError(.unexpectedResponse, detail: "no length", httpStatus: head.status)
         }

@@ -160,8 +160,9 @@ public struct Repair: Sendable {
     ///
     /// - Returns: Whether the index has the repaired photos only under their new IDs; otherwise a full pull is
     ///   required.
-    /// - Throws: `PhotoSyncError` for errors that would make all photos fail, such as `.unauthorized`;
-    ///   `.ownershipDefect` after the first photo if it is not listed as the user's own.
+    /// - Throws: `PhotoSyncError` for errors that would make all photos fail, such as `.unauthorized`, or that
+    ///   prevented the upload of a deleted photo, before anything else is deleted; `.ownershipDefect` after the first
+    ///   photo if it is not listed as the user's own.
     public func run(
         _ plan: [Item],
         control: TransferControl = TransferControl(),
@@ -185,7 +186,7 @@ public struct Repair: Sendable {
                         if error.code == .notOwned { item.newID = nil }
                         item.error = error
                         item.error?.photoID = error.photoID ?? item.photo.id
-                        item.endsRun = Self.failsAll.contains(error.code)
+                        item.endsRun = Self.failsAll.contains(error.code) || (item.isDeleted && error.preventsUploads)
                         if item.endsRun { fatal = error }
                     }
                     if item.state == .repaired {
@@ -365,5 +366,15 @@ public struct Repair: Sendable {
             return error
         }
         return PhotoSyncError(.ownershipDefect, photoID: id)
+    }
+}
+
+extension PhotoSyncError {
+    /// A failure of the network, the server or a proxy that may prevent other uploads as well.
+    fileprivate var preventsUploads: Bool {
+        switch code {
+        case .forbidden, .invalidDevice, .redirected: true
+        default: [OutcomeCode.transport.exitCode, OutcomeCode.serverError.exitCode].contains(code.exitCode)
+        }
     }
 }

@@ -336,6 +336,7 @@ extension AlbumService {
                 return nil
             }
             try stored(store.removeAlbumLink(of: tapeID, in: link.libraryID))
+            try forgetUnused(link.libraryID)
             report(.pending, tapeID, album: link.albumID, "unlinked by hand")
             return link
         }

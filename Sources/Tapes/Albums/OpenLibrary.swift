@@ -73,6 +73,15 @@ extension AlbumService {
         try change { $0.refusedFingerprint = nil }
     }
 
+    /// Forgets a library without albums of tapes, so that another one at its address is used (ADR 0020).
+    func forgetUnused(_ libraryID: String) throws(TapesError) {
+        guard try record()?.libraryID == libraryID else { return }
+        let links = try stored(store.albumLinks(in: libraryID))
+        let tombstones = try stored(store.albumTombstones())
+        guard links.isEmpty, !tombstones.contains(where: { $0.libraryID == libraryID }) else { return }
+        try change { $0.libraryID = nil }
+    }
+
     private func change(_ body: (inout AlbumLibraryRecord) -> Void) throws(TapesError) {
         let known = try record()
         var record = known ?? AlbumLibraryRecord(kind: library.kind, address: library.address, updatedAt: now())

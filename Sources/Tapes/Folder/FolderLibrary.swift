@@ -120,7 +120,7 @@ extension FolderLibrary {
         case place(AlbumAccess, wasLibrary: Bool)
     }
 
-    static let isGone = AlbumError(.libraryChanged, detail: "the library is missing; is its disk mounted?")
+    static let isGone = AlbumError(.libraryChanged, detail: "the folder has no library; is its disk mounted?")
 
     /// Runs blocking work on the file system.
     func run<Value: Sendable>(
@@ -240,7 +240,7 @@ extension FolderLibrary {
 }
 
 extension FolderLibrary {
-    /// Finds an album by its manifest: at its last known path, otherwise anywhere in the root.
+    /// Finds an album by its manifest: at its last known path, otherwise in any other folder directly in the root.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         try Self.check(id)
         return try await run { _ throws(AlbumError) in

@@ -85,6 +85,7 @@ import Testing
             "--duration-ms", "80",
         ])
         #expect(result.exitCode == 0, "\(result.errors)")
+        #expect(result.errors.contains("--keyframe-depth FILE for a video, or --no-depth"), "\(result.errors)")
         #expect(try await fixture.bodies().count == 1)
     }
 
@@ -93,6 +94,12 @@ import Testing
         #expect(try await fixture.send("--captured-at", "2026-05-01T18:30:00Z").result.exitCode == 0)
         let same = try await fixture.send("--captured-at", "2026-05-01T18:30:00Z")
         #expect((same.items.first?["notices"] as? [Any])?.isEmpty == true)
+
+        let dry = try await fixture.run(["send", fixture.photo, "--no-depth", "--dry-run"])
+        #expect(dry.exitCode == 0 && dry.errors.contains("would not be submitted: the same media"), "\(dry.errors)")
+        #expect(!dry.errors.contains("would be submitted"))
+        let media = try await fixture.run(["send", fixture.photo, "--send-media"] + fixture.depthOptions)
+        #expect(media.exitCode == 10 && !media.errors.contains("is uploaded to"), "\(media.errors)")
 
         let other = try await fixture.run(["send", fixture.photo, "--no-depth", "--device-model", "Leica Q2"])
         #expect(other.exitCode == 0 && other.output.contains("already on the server"))

@@ -227,6 +227,24 @@ import Testing
         #expect(requests.contains { $0.hasSuffix("/devices/register") } == !isRegistering)
     }
 
+    @Test func aRelativeSignerCommandIsStoredAsAnAbsolutePath() async throws {
+        let fixture = try await HashOnlyFixture()
+        let home = fixture.runner.home.path
+        let (_, key) = try await fixture.signer()
+        var runner = fixture.runner
+        runner.environment["PWD"] = home
+        let registered = try await runner.run(
+            ["hash-only", "register", "--signer-command", "./signer", "--public-key", key],
+            through: ["/usr/bin/env", "-C", home]
+        )
+        #expect(registered.exitCode == 0, "\(registered.errors)")
+        let sent = try await fixture.runner.run(
+            ["hash-only", "send", fixture.photo, "--no-depth"],
+            through: ["/usr/bin/env", "-C", "/"]
+        )
+        #expect(sent.exitCode == 0, "\(sent.errors)")
+    }
+
     // MARK: Counters
 
     /// A restored data directory: the server has seen higher counters.

@@ -142,6 +142,36 @@ import Testing
         #expect(try await fixture.run(["verify", fixture.photo]).exitCode == 0)
     }
 
+    @Test func aRefusedCaptureIsNotReportedAsProven() async throws {
+        let fixture = try await sent()
+        try tamper(fixture) { ($0.state, $0.serverCaptureID, $0.submissions) = (.rejected, nil, 0) }
+        for options in [[], ["--offline"]] {
+            let result = try await fixture.run(["verify", fixture.photo] + options)
+            #expect(result.exitCode == 2 && !result.errors.contains("matches capture"), "\(result.errors)")
+        }
+    }
+
+    @Test func aCaptureThatTheServerLostIsSubmittedAgain() async throws {
+        let fixture = try await sent()
+        let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
+        try tamper(fixture) { $0.serverCaptureID = UUID().uuidString.lowercased() }
+        let verified = try await fixture.run(["verify", fixture.photo])
+        #expect(verified.exitCode == 8)
+        #expect(verified.errors.contains("mediactl hash-only retry \(id.prefix(8)) --resend"), "\(verified.errors)")
+        let resent = try await fixture.run(["retry", id, "--resend"])
+        #expect(resent.exitCode == 0 && resent.output.hasPrefix("accepted "), "\(resent.output)")
+        #expect(try await fixture.bodies().count == 2)
+        #expect(try await fixture.captures("records").count == 1)
+        #expect(try await fixture.run(["verify", fixture.photo]).exitCode == 0)
+
+        _ = try await fixture.sandbox.stop()
+        for command in [["send", fixture.photo] + fixture.depthOptions, ["retry", id, "--resend"]] {
+            let unconfirmed = try await fixture.run(command)
+            #expect(unconfirmed.exitCode == 6, "\(unconfirmed.errors)")
+            #expect(unconfirmed.output.contains("accepted earlier, as \(id.prefix(8)); not confirmed now"))
+        }
+    }
+
     @Test func aLostStoreOfCapturesIsReported() async throws {
         let fixture = try await sent()
         let library = fixture.runner.home.file("data/mediactl/library.sqlite")

@@ -339,6 +339,10 @@ import Testing
         try "nope\n\nnever \n".write(toFile: file, atomically: true, encoding: .utf8)
         let unknown = try await fixture.json("claim-legacy", "--ids-file", file, "--yes")
         #expect(unknown.result.exitCode == 5 && unknown.last["unknown_ids"] as? [String] == ["nope", "never"])
+        let other = fixture.runner.home.file("other-ids")
+        try "neither\n".write(toFile: other, atomically: true, encoding: .utf8)
+        let both = try await fixture.json("claim-legacy", "--ids-file", file, "--ids-file", other, "--yes")
+        #expect(both.last["unknown_ids"] as? [String] == ["nope", "never", "neither"])
     }
 
     @Test func claimRequiresYesWithoutATerminal() async throws {

@@ -250,10 +250,10 @@ import Testing
     }
 
     /// Responses of a proxy: the state of the files is unknown, and nothing is deleted.
-    @Test(arguments: ["403", "404"], [false, true])
-    func aProxyErrorIsNotAMissingFile(status: String, readsContent: Bool) async throws {
+    @Test(arguments: ["status=403", "status=404", "html"], [false, true])
+    func aProxyResponseIsNotADamagedFile(fault: String, readsContent: Bool) async throws {
         let (fixture, _, _) = try await pushed()
-        try await fixture.sandbox.addFaults("photos-download:status=\(status)")
+        try await fixture.sandbox.addFaults("photos-download:\(fault)")
         let repair =
             readsContent
             ? try await fixture.json("sync", "repair", "--yes", "--server-content")
@@ -261,6 +261,7 @@ import Testing
         #expect(repair.result.exitCode != 0 && repair.result.exitCode != 3 && repair.states.isEmpty)
         let verify = try await fixture.json("sync", "verify", readsContent ? "--server-content" : "--server-files")
         #expect(verify.result.exitCode != 0 && verify.result.exitCode != 3 && verify.items.isEmpty)
+        if fault == "html" { #expect(repair.result.exitCode == 7 && verify.result.exitCode == 7) }
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 0)
     }
 
@@ -282,6 +283,21 @@ import Testing
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 1)
         #expect(try await fixture.run("sync", "repair", "--yes").exitCode == 7)
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 1)
+    }
+
+    /// Only one photo is missing on the server until uploads succeed again.
+    @Test func aRepairStopsIfAPhotoCannotBeUploaded() async throws {
+        let (fixture, _, ids) = try await pushed()
+        for id in ids { try await damage(fixture, id, #"{"action":"empty"}"#) }
+        try await fixture.sandbox.addFaults("photos-upload:status=503")
+        let repair = try await fixture.json("sync", "repair", "--yes")
+        #expect(repair.result.exitCode == 7 && repair.states == ["failed"], "\(repair.result)")
+        #expect(repair.result.errors.contains("upload it with: mediactl sync repair, or mediactl sync push /"))
+        #expect(try await fixture.requests("DELETE", "/api/photos/") == 1)
+        try await fixture.sandbox.clearFaults()
+        let second = try await fixture.json("sync", "repair", "--yes")
+        #expect(second.result.exitCode == 0 && second.states == ["repaired", "repaired", "repaired"])
+        #expect(try await fixture.requests("DELETE", "/api/photos/") == 3)
     }
 
     /// After an interrupted repair, another user has uploaded the same bytes, and the server refuses that file.

@@ -168,6 +168,11 @@ import Testing
         let again = try await fixture.json("sync", "push", directory)
         #expect(again.result.exitCode == 7 && again.error["code"] as? String == "ownership_defect")
         #expect(again.result.errors.contains("add --test-ownership"))
+        for command in [["sync", "push", directory], ["sync", directory]] {
+            let dry = try await fixture.runner.run(command + ["--dry-run"])
+            #expect(dry.errors.contains("warning: this server does not record the owner of uploaded photos"))
+            #expect(dry.errors.contains("uploads nothing unless you agree to test the server again"), "\(dry)")
+        }
         #expect(try await fixture.requests("POST", "/api/photos/upload") == 1)
         #expect(try await fixture.run("sync", "push", directory, "--test-ownership").exitCode == 7)
         #expect(try await fixture.requests("POST", "/api/photos/upload") == 2)

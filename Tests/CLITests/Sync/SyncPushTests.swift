@@ -208,6 +208,50 @@ import Testing
         #expect(sent.result.exitCode == 0 && sent.states == ["uploaded"])
     }
 
+    /// The copy is neither read nor sent, and another push would not help.
+    @Test func aDownloadKeepsAChangedCopy() async throws {
+        let (fixture, directory) = try await fixtureWithChange()
+        let id = try #require(try await fixture.sandbox.photos().first?.id)
+        let out = fixture.runner.home.file("out")
+        let report = try await fixture.json("sync", "download", "--missing", "--output", out)
+        #expect(report.result.exitCode == 0 && report.states == ["present"])
+        let error = try #require(report.items.first?["error"] as? [String: Any])
+        #expect(error["code"] as? String == "changed_since_upload")
+        #expect((error["message"] as? String)?.hasSuffix("a.jpg\" differs from photo \(id), and was kept") == true)
+        let command = "mediactl sync download \(id) --output DIR"
+        #expect((error["hint"] as? String)?.hasSuffix(command) == true)
+        #expect(report.result.errors.contains("note: \"\(directory)/a.jpg\" differs from photo \(id), and was kept; "))
+        #expect(report.result.errors.contains(command))
+    }
+
+    /// The command of the note downloads all of the photos.
+    @Test func verifyPrintsTheIDsOfAllChangedCopies() async throws {
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg", "b.jpg")
+        _ = try await fixture.run("sync", "push", directory)
+        let ids = try await fixture.sandbox.photos().map(\.id).sorted()
+        for name in ["a", "b"] {
+            try Data("edited \(name)".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name).jpg"))
+        }
+        let verify = try await fixture.run("sync", "verify")
+        #expect(ids.count == 2 && ids.allSatisfy { verify.output.contains("(ID \($0))\n") }, "\(verify.output)")
+        let command = "mediactl sync download \(ids.joined(separator: " ")) --output DIR\n"
+        #expect(verify.errors.contains(command), "\(verify.errors)")
+    }
+
+    /// The printed commands do not upload or accept more than the push that printed them.
+    @Test func hintsRepeatTheSelection() async throws {
+        let (changed, pictures) = try await fixtureWithChange()
+        let filters = ["--include", "a.*", "--exclude", "it's *.jpg", "--no-default-excludes"]
+        let warned = try await changed.runner.run(["sync", "push", pictures, "-q"] + filters)
+        let words = #"--include='a.*' --exclude='it'\''s *.jpg' --no-default-excludes"#
+        #expect(warned.errors.contains("mediactl sync push --changed \(words) \(pictures)\n"), "\(warned.errors)")
+        let (deleted, directory, _) = try await fixtureWithDeletion()
+        let quiet = try await deleted.run("sync", "push", directory, "-q", "--exclude", "b.jpg")
+        #expect(quiet.errors.contains("mediactl sync push --restore --exclude=b.jpg \(directory); "))
+        #expect(quiet.errors.contains("mediactl sync forget PATH\n"), "\(quiet.errors)")
+    }
+
     @Test(arguments: [("yes", 0, 2), ("no", 13, 1), ("", 13, 1)] as [(String, Int32, Int)])
     func changedFilesAreUploadedAfterAPrompt(response: String, exitCode: Int32, photos: Int) async throws {
         let (fixture, directory) = try await fixtureWithChange()

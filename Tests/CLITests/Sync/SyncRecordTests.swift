@@ -132,13 +132,14 @@ import Testing
             let difference = SyncDifference(kind: kind, photoID: "p-1", path: path, expected: expected, found: found)
             return difference.text(style)
         }
-        #expect(line(.copyChanged, path: [0x61], digest, digest) == ["copy changed       a"])
+        #expect(line(.copyChanged, path: [0x61], digest, digest) == ["copy changed       a  (ID p-1)"])
         #expect(
-            line(.copyChanged, path: [0x61], digest, "a directory") == ["copy changed       a  (found a directory)"]
+            line(.copyChanged, path: [0x61], digest, "a directory")
+                == ["copy changed       a  (ID p-1, found a directory)"]
         )
         var changed = SyncDifference(kind: .copyChanged, photoID: "p-1", path: [0x61], expected: digest, found: digest)
         changed.uploadedAs = "p-2"
-        #expect(changed.text(style) == ["copy changed       a  (uploaded as photo p-2)"])
+        #expect(changed.text(style) == ["copy changed       a  (ID p-1, uploaded as photo p-2)"])
         #expect(line(.notOnServer, path: nil, "beach.jpg", nil) == ["not on server      p-1  (beach.jpg)"])
         #expect(line(.notIndexed, path: nil, nil, "beach.jpg") == ["not indexed        p-1  (beach.jpg)"])
     }

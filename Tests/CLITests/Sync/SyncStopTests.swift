@@ -43,4 +43,18 @@ import Testing
         let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == 130)
     }
+
+    /// The status query is not part of the trace until it ends.
+    @Test(arguments: [SIGINT, SIGTERM]) func aClaimStopsBeforeItsPlan(signal: Int32) async throws {
+        let fixture = try await SyncFixture.loggedIn()
+        try await fixture.sandbox.addFaults("photos-status:stall")
+        let child = try fixture.runner.start(["claim-legacy", "--all", "--yes", "--json"])
+        try await fixture.sandbox.waitForRequests { requests in
+            requests.contains { $0.path.hasPrefix("/api/sync/status") && !$0.isOver }
+        }
+        child.signal(signal)
+        let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == 128 + signal)
+        #expect(try await fixture.requests("POST", "/api/sync/claim-legacy") == 0)
+    }
 }

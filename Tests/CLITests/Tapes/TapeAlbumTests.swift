@@ -91,10 +91,12 @@ import Testing
         let child = try terminal.runner.start(["tapes", "library", "init", flag], streams: .terminal(columns: 200))
         let result = try await child.finish()
         #expect(result.exitCode == 0 && !result.output.contains("[y/N]"), "\(result)")
-        // Trap 1: a missing library may be on a disk that is not mounted.
-        try FileManager.default.removeItem(atPath: fixture.pictures)
-        #expect(try await fixture.run("library", "init", flag).exitCode == 10)
-        #expect(!FileManager.default.fileExists(atPath: fixture.pictures))
+        // Trap 1: a missing library, which may be on a disk that is not mounted, requires the confirmation.
+        try FileManager.default.removeItem(atPath: fixture.pictures + "/Tapes")
+        #expect(try await fixture.run("library", "init").exitCode == 10)
+        #expect(!FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes"))
+        #expect(try await fixture.run("library", "init", flag).exitCode == 0)
+        #expect(FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes/.mediactl-library.json"))
     }
 
     @Test func terminalPromptsBeforeTheRootIsCreated() async throws {

@@ -246,6 +246,53 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
+    /// As after a restore of the server from a backup.
+    @Test(arguments: [false, true])
+    func aCaptureThatTheServerLostIsSubmittedAgain(_ isRetry: Bool) async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        var lost = try await bench.session.capture(try bench.request()).record
+        let empty = try await CaptureBench()
+        let restored = try CaptureBench(
+            sandbox: empty.sandbox,
+            address: empty.session.client.server.description,
+            machine: bench.machine
+        )
+        let device = try await restored.register()
+        (lost.server, lost.deviceID, lost.counter) = (restored.session.server, device.deviceID, nil)
+        try restored.library.keep(lost)
+        let request = try bench.request()
+        let outcome =
+            try await isRetry
+            ? restored.session.retry(lost.id, .resend) : restored.session.capture(request)
+        #expect(outcome.record.id == lost.id && outcome.record.state == .accepted && outcome.error == nil)
+        #expect(!outcome.isKnown && outcome.record.submissions == 1)
+        #expect(outcome.record.serverCaptureID != lost.serverCaptureID)
+        #expect(try await restored.remotes().map(\.id) == [outcome.record.serverCaptureID])
+        #expect(try await restored.session.capture(request).isKnown)
+        #expect(try await restored.submissions() == 1)
+    }
+
+    @Test func anAcceptedCaptureIsConfirmedByTheServer() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let first = try await bench.session.capture(try bench.request()).record
+        try await bench.sandbox?.addFaults("capture-read:status=503")
+        let unconfirmed = [
+            try await bench.session.capture(try bench.request()), try await bench.session.retry(first.id, .resend),
+        ]
+        for outcome in unconfirmed {
+            #expect(outcome.record == first && outcome.isKnown && outcome.error?.httpStatus == 503)
+        }
+        try await bench.sandbox?.clearFaults()
+        // The server has the capture of the replaced device, but does not show it.
+        try await bench.registerAgain()
+        for outcome in [try await bench.session.capture(try bench.request()), try await bench.session.retry(first.id)] {
+            #expect(outcome.record == first && outcome.isKnown && outcome.error == nil)
+        }
+        #expect(try await bench.submissions() == 1)
+    }
+
     @Test func theReferenceServerGetsOneExplicitResend() async throws {
         let bench = try await CaptureBench.atReference(["--fault", "capture:drop-response,times=1"])
         let outcome = try await bench.session.capture(try bench.request())

@@ -69,6 +69,13 @@ import Testing
         // Calculated from GeoNames' positions, 42.33143,-83.04575 and 42.30008,-83.01654, and 111.2 km per degree of
         // latitude.
         #expect(zip(candidates, [1.99, 2.32]).allSatisfy { abs($0.kilometers - $1) < 0.05 }, "\(candidates)")
+        // Unnamed places of both countries are nearer than Geneva, 46.20222,6.14569, and Annemasse, 46.19439,6.23775.
+        guard case .border(let geneva) = PlaceTable.find(latitude: 46.2267, longitude: 6.1407) else {
+            Issue.record("no border")
+            return
+        }
+        #expect(geneva.map(\.city) == ["Geneva", "Annemasse"])
+        #expect(zip(geneva, [2.75, 8.28]).allSatisfy { abs($0.kilometers - $1) < 0.05 }, "\(geneva)")
     }
 
     @Test(arguments: [

@@ -15,11 +15,12 @@ import Testing
         return try await verification.run(onDifference: { _ in }).counts[.copyChanged] ?? 0
     }
 
-    @Test(arguments: [false, true]) func aChangedOriginalIsNotUploaded(isDryRun: Bool) async throws {
+    @Test(arguments: ["as it was tAken", ""], [false, true])
+    func aChangedOriginalIsNotUploaded(content: String, isDryRun: Bool) async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "as it was taken")
         let id = try #require(await bench.push().item("a.jpg")?.photoID)
-        try bench.write("a.jpg", "as it was tAken")
+        try bench.write("a.jpg", content)
         try bench.write("new.jpg")
         let outcome = await bench.push(dryRun: isDryRun)
         #expect(outcome.states == ["a.jpg": .changed, "new.jpg": isDryRun ? .planned : .uploaded])
@@ -30,6 +31,10 @@ import Testing
         // The next time as well.
         #expect(await bench.push().item("a.jpg")?.state == .changed)
         #expect(try await verify(bench) == 1)
+        // No server stores an empty file.
+        guard content.isEmpty else { return }
+        let forced = await bench.pushWith { $0.sendsChanged = true }
+        #expect(forced.item("a.jpg")?.state == .failed && forced.item("a.jpg")?.error?.code == .emptyFile)
     }
 
     @Test func aChangedDownloadIsNotUploaded() async throws {

@@ -118,6 +118,17 @@ import Testing
         #expect(try bench.albums() == ["Tapes – Summer": ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
     }
 
+    @Test("ADR 0020: after the tapes are unlinked, a new root gets their albums") func unlinkedAfterLoss() async throws
+    {
+        let bench = try Bench()
+        _ = try await bench.service().associate(bench.tape)
+        try FileManager.default.removeItem(atPath: bench.fixture.root)
+        #expect(try await bench.service().associate(bench.tape, isRequested: true).reason == .libraryChanged)
+        #expect(try await bench.service().unlink(bench.tape) != nil)
+        #expect(try await bench.service().associate(bench.tape, isRequested: true).state == .associated)
+        #expect(try bench.albums() == ["Tapes – Summer": ["0001-a.jpg", "0002-b.jpg"]])
+    }
+
     private static let points: [TapeFailpoint] = [
         .intentKept, .folderMade, .manifestWritten, .albumCreated, .linkKept, .assetsResolved, .linkMade, .linksMade,
         .manifestRewritten, .assetsAdded, .clipsRecorded, .playlistWritten,

@@ -63,6 +63,12 @@ extension ErrorCatalog {
         case .sourceChanged:
             Text("\(file) changed while it was being read or sent", hint: "push it again when it is no longer changing")
         // Copies.
+        case .changedSinceUpload where !error.detail.isEmpty:
+            Text(
+                "\(file) differs from \(photo), and was kept",
+                hint: "to download the photo under another name: mediactl sync download "
+                    + "\(error.photoID.map { ShellWord.quoted($0) } ?? "ID") --output DIR"
+            )
         case .targetUnusable:
             Text("cannot write to \(file)\(error.suffix)", hint: "check it, or specify another one with --output DIR")
         case .targetExists:
