@@ -18,15 +18,14 @@ struct ResumeRun: Sendable {
         } catch {
             // The upload is unchanged; only this call has failed.
             var result = UploadOutcomeRecorder(store: uploader.store, record: record).result
+            result.isResumed = false
             result.error = error
             return result
         }
     }
 
     private func resume() async throws(GigHiveError) -> UploadResult {
-        guard !record.state.isFinished else {
-            throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
-        }
+        try Uploader.checkResumable(record, in: uploader.store)
         try checkAccess()
         try checkDetails()
         var resolved: UploadResult?
@@ -127,7 +126,7 @@ struct ResumeRun: Sendable {
         return GigHiveError(.notResumable, detail: "the file is missing", path: record.path, value: record.uploadID)
     }
 
-    private static func changed(_ record: UploadRecord) -> GigHiveError {
+    static func changed(_ record: UploadRecord) -> GigHiveError {
         let detail = "the file was modified since the upload started"
         return GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
     }

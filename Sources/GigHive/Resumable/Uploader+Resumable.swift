@@ -11,8 +11,9 @@ extension Uploader {
     /// upload that the server no longer has is restarted. One that failed with a correctable 400 is finalized with the
     /// corrected `details`; nil uses those of the row. Canceling the task calls `control.stop()`.
     ///
-    /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone or if the row
-    ///   requires a login or an event link other than the uploader's; the row is then unchanged.
+    /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone, or if the row is
+    ///   finished or discarded, or requires a login or an event link other than the uploader's; the row is then
+    ///   unchanged.
     public func resume(
         _ record: UploadRecord,
         details: UploadDetails? = nil,
@@ -23,6 +24,38 @@ extension Uploader {
             let run = ResumeRun(uploader: self, record: record, details: details, control: control, onEvent: onEvent)
             return await run.perform()
         }
+    }
+
+    /// Throws if `resume` refuses a row for its state alone.
+    ///
+    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished, or of which nothing is left, because it
+    ///   was discarded or canceled; `.storeUnusable`.
+    public static func checkResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
+        guard !record.state.isFinished else {
+            throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
+        }
+        guard record.state == .cancelled else { return }
+        guard try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty == false else {
+            throw GigHiveError(.notResumable, detail: "nothing left to resume", path: record.path)
+        }
+    }
+
+    /// Checks an upload as `resume` does, as far as possible without querying the server. If the status of the file has
+    /// changed, the bytes that were sent are compared.
+    ///
+    /// - Throws: `GigHiveError`: that of `resume`.
+    public func rehearseResume(_ record: UploadRecord) async throws(GigHiveError) {
+        try Self.checkResumable(record, in: store)
+        try Self.checkSource(of: record)
+        if record.transport == .tus, let identity = record.identity, let details = UploadDetails(record.fields) {
+            let upload = try prepare(record.path, details: details)
+            if upload.identity != identity {
+                let isSame = try await hasSentBytes(of: record, upload, TransferControl()) { _ in }
+                guard isSame else { throw ResumeRun.changed(record) }
+            }
+        }
+        let lock = try UploadOwnership.ofRow(record, in: directory)
+        lock.release()
     }
 
     /// Checks the file of an upload that is to be resumed, as far as possible without reading it or querying the

@@ -1,6 +1,6 @@
+internal import CaptureSubmission
 internal import Foundation
 internal import MediaStore
-internal import Outcomes
 
 // A server stores at most one submission of a media file. Until it is known which one, all of them are kept: each is the
 // only evidence of what was signed.

@@ -31,7 +31,7 @@ extension TextRenderer {
         case .duplicate: "\(name): already in this event\(number)"
         case .planned where result.error == nil:
             "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
-        case .cancelled: "\(name): canceled"
+        case .cancelled where result.isCanceled: "\(name): canceled"
         default: nil
         }
     }
@@ -199,6 +199,9 @@ extension UploadResult {
 }
 
 extension UploadResult.Values {
+    /// Whether this run was canceled. One that could not resume an upload keeps the state from an earlier run.
+    var isCanceled: Bool { self.state == .cancelled && (self.error == nil || self.error?.code == .cancelled) }
+
     var exitCode: ExitCode {
         if let error = self.error {
             return ExitCode(error.code)

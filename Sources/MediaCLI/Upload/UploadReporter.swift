@@ -67,7 +67,7 @@ final class UploadReporter: Sendable {
             console.announce(message.fields(of: result))
         }
         warn(values.warnings.filter { $0 != .noDeleteToken && !reported.contains($0) }, of: values.path)
-        if let userFacingError, values.state != .cancelled {
+        if let userFacingError, !values.isCanceled {
             if values.error?.endsRun == true {
                 reportFailure(endingRun: userFacingError)
             } else {

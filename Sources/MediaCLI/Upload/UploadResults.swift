@@ -127,7 +127,9 @@ struct UploadCounts: Sendable, Equatable {
 
     mutating func add(_ result: UploadResult.Values) {
         ended += 1
-        states[result.state, default: 0] += 1
+        // The state of an upload that cannot be resumed is that of an earlier run.
+        let state = result.error?.code == .notResumable ? UploadState.failed : result.state
+        states[state, default: 0] += 1
         skipped += result.isSkipped ? 1 : 0
         resumed += result.isResumed ? 1 : 0
         bytesSent += result.bytesSent

@@ -98,11 +98,17 @@ struct UploaderSource: Sendable {
             let client = try await servers.client(for: server, retryCommand: "\(command) \(record.uploadID)")
             return make(client, guest: nil)
         }
+        let guest = try guestOptions(for: record)
+        let session = try await GuestSession.open(guest, settings: settings, servers: servers, needsTerms: needsTerms)
+        return make(session.client, guest: session.access)
+    }
+
+    /// - Throws: `GigHiveError` if no event link was given.
+    func guestOptions(for record: UploadRecord) throws -> GuestOptions {
         guard let guest, guest.isGuest else {
             throw GigHiveError(.notResumable, path: record.path, field: "event_link")
         }
-        let session = try await GuestSession.open(guest, settings: settings, servers: servers, needsTerms: needsTerms)
-        return make(session.client, guest: session.access)
+        return guest
     }
 
     /// An uploader without credentials, for requests that need none.

@@ -106,7 +106,7 @@ struct ResumptionRun: Sendable {
         return try await console.context.interruption.handling({ _ in }) {
             if isDryRun {
                 for (index, record) in records.enumerated() {
-                    let result = Self.rehearsed(record)
+                    let result = await rehearsed(record)
                     results.end(index, result)
                     reporter.report(result)
                 }
@@ -151,6 +151,7 @@ struct ResumptionRun: Sendable {
                 let file = UploadEvents.File(path: record.path, sizeBytes: record.sizeBytes)
                 let result: UploadResult
                 do {
+                    try Uploader.checkResumable(record, in: uploaders.store.store)
                     let details = try UploadDetails.replacing(corrections, of: record)
                     // Any login prompt must precede the output about the file.
                     let uploader = try await uploaders.uploader(for: record, needsTerms: true)
@@ -216,12 +217,15 @@ struct ResumptionRun: Sendable {
     }
 
     /// The result of a dry run.
-    private static func rehearsed(_ record: UploadRecord) -> UploadResult {
+    private func rehearsed(_ record: UploadRecord) async -> UploadResult {
         do {
-            try Uploader.checkSource(of: record)
-            return result(of: record)
+            try Uploader.checkResumable(record, in: uploaders.store.store)
+            _ = try UploadDetails.replacing(corrections, of: record)
+            if record.isGuest { _ = try uploaders.guestOptions(for: record) }
+            try await uploaders.anonymousUploader(for: record).rehearseResume(record)
+            return Self.result(of: record)
         } catch {
-            return result(of: record, failing: error)
+            return Self.result(of: record, failing: error)
         }
     }
 

@@ -168,6 +168,36 @@ import Testing
         #expect(resumed.exitCode == 0 && resumed.output.hasPrefix("uploaded "), "\(resumed.errors)")
     }
 
+    /// A dry run requires the event link as well; a finished upload is refused before the link is used.
+    @Test func aFinishedOrLinklessUploadIsNotResumed() async throws {
+        let (fixture, guest, link, _) = try await fixture()
+        let linkFile = try fixture.text("link", link)
+        let upload = ["--event-link-file", linkFile, "--accept-terms"]
+        _ = try await fixture.control("POST", "faults", "tus-patch:stall,skip=3")
+        let child = try guest.start(
+            ["upload", try fixture.file("a.mp4", byteCount: 1_000_000), "--chunk-size", "64K", "--json"] + upload
+        )
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
+        child.signal(SIGINT)
+        let item = try #require(try await child.finish().records().first)
+        let id = try #require(item["upload_id"] as? String)
+        try await fixture.sandbox.clearFaults()
+        for options in [[], ["--dry-run"]] {
+            let refused = try await guest.run(["uploads", "resume", id] + options)
+            #expect(refused.exitCode == 10 && refused.output.isEmpty, "\(refused)")
+            #expect(refused.errors.contains("requires its event link"), "\(refused)")
+        }
+        #expect(try await guest.run(["uploads", "resume", id] + upload).exitCode == 0)
+
+        let requests = try await fixture.sandbox.requests().count
+        for options in [[], ["--event-link-file", linkFile], ["--dry-run"]] {
+            let refused = try await guest.run(["uploads", "resume", id] + options)
+            #expect(refused.exitCode == 10 && refused.output.isEmpty, "\(refused)")
+            #expect(refused.errors.contains("its state is done"), "\(refused)")
+        }
+        #expect(try await fixture.sandbox.requests().count == requests)
+    }
+
     /// The token of an upload with a login deletes the file even if a guest uploaded it to another event, earlier or
     /// later.
     @Test(arguments: [true, false]) func aTokenIsUsedForAFileThatAGuestUploadedToo(_ isLoginFirst: Bool) async throws {

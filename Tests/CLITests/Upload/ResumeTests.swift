@@ -105,6 +105,65 @@ import Testing
         #expect(planned.errors.contains("the file is missing"))
     }
 
+    /// Of the same size, so that only the bytes that were sent differ.
+    @Test func aDryRunReportsAChangedFile() async throws {
+        let (fixture, id) = try await interruptedFixture()
+        let file = URL(fileURLWithPath: fixture.runner.home.file("a.mp4"))
+        try Data(repeating: 1, count: 1_000_000).write(to: file)
+        let planned = try await fixture.runner.run(["uploads", "resume", id, "--dry-run"] + fixture.login)
+        #expect(planned.exitCode == 13 && planned.output.isEmpty, "\(planned)")
+        #expect(planned.errors.contains("changed since its upload started"), "\(planned)")
+    }
+
+    @Test func aDryRunReportsAnUploadThatAnotherProcessSends() async throws {
+        let (fixture, id) = try await interruptedFixture()
+        let directory = try DataDirectory.open(fixture.runner.home.file("data/mediactl"))
+        let lock = try #require(try UploadLock.acquire(id, in: directory))
+        defer { lock.release() }
+        let planned = try await fixture.runner.run(["uploads", "resume", id, "--dry-run"] + fixture.login)
+        #expect(planned.exitCode == 10 && planned.output.isEmpty, "\(planned)")
+        #expect(planned.errors.contains("is being uploaded by another mediactl"), "\(planned)")
+    }
+
+    /// The summary does not count it as uploaded.
+    @Test func aFinishedUploadIsNotResumed() async throws {
+        let (fixture, id) = try await interruptedFixture()
+        let command = ["uploads", "resume", id] + fixture.login
+        #expect(try await fixture.runner.run(command).exitCode == 0)
+        for options in [[], ["--dry-run"]] {
+            let text = try await fixture.runner.run(command + options)
+            #expect(text.exitCode == 10 && text.output.isEmpty, "\(text)")
+            #expect(text.errors.contains("its state is done"), "\(text)")
+            let json = try await fixture.runner.run(command + options + ["--json"])
+            #expect(try json.records().first?["resumed"] as? Bool == false, "\(json)")
+            let summary = try #require(try json.records("summary").first)
+            let counts = ["done", "resumed", "failed"].map { summary[$0] as? Int }
+            #expect(counts == [0, 0, 1], "\(json)")
+        }
+    }
+
+    /// An error is reported even if the upload was canceled before; one that the server still has is resumed.
+    @Test func aCanceledUploadIsResumedUnlessItsFileHasChanged() async throws {
+        let (fixture, id) = try await interruptedFixture()
+        let database = fixture.runner.home.file("data/mediactl/tokens.sqlite")
+        let sql = "UPDATE uploads SET state = 'cancelled'"
+        let result = try await ChildProcess.run("sqlite3", [database, sql])
+        try #require(result.exitCode == 0, "\(result.errors)")
+        let path = fixture.runner.home.file("a.mp4")
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".kept")
+        _ = try fixture.text("a.mp4", "changed")
+        let command = ["uploads", "resume", id] + fixture.login
+        let changed = try await fixture.runner.run(command)
+        #expect(changed.exitCode == 13 && changed.output.isEmpty, "\(changed)")
+        #expect(changed.errors.contains("changed since its upload started"), "\(changed)")
+        try FileManager.default.removeItem(atPath: path)
+        let missing = try await fixture.runner.run(command)
+        #expect(missing.exitCode == 10 && missing.errors.contains("the file is missing"), "\(missing)")
+        try FileManager.default.moveItem(atPath: path + ".kept", toPath: path)
+        let resumed = try await fixture.runner.run(command)
+        #expect(resumed.exitCode == 0 && resumed.output.hasPrefix("uploaded \(path) as 1"), "\(resumed)")
+    }
+
     @Test func discardPromptsAndFreesTheServer() async throws {
         let (fixture, id) = try await interruptedFixture()
         let unconfirmed = try await fixture.runner.run(["uploads", "discard", id] + fixture.login)
@@ -220,6 +279,14 @@ import Testing
                 "\(second)"
             )
         }
+        // Nor is it resumed.
+        for options in [[], ["--dry-run"]] {
+            let resumed = try await fixture.runner.run(["uploads", "resume", id] + options + fixture.login)
+            #expect(resumed.exitCode == 10 && resumed.output.isEmpty, "\(resumed)")
+            #expect(resumed.errors.contains(": nothing left to resume\n"), "\(resumed)")
+            #expect(resumed.errors.contains("to upload the file as it is now, use mediactl upload"), "\(resumed)")
+        }
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
 
     /// The response was lost, and the token of the same file is stored from an earlier upload.
