@@ -21,7 +21,7 @@ final class UploadReporter: Sendable {
     private let contact: String
     /// nil if unknown, while a directory is watched.
     private let fileCount: Int?
-    /// Whether printed commands need `--server`: this command line specified the server, or uploads go to several.
+    /// Whether printed commands need `--server`.
     private let namesServer: @Sendable (_ server: String) -> Bool
     private let continuation: Continuation
     private let state = Mutex(State())

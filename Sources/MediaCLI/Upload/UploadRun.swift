@@ -28,7 +28,7 @@ struct UploadRun: Sendable {
             console,
             contact: settings.settings.contact.value,
             fileCount: fileCount,
-            namesServer: { [isNamed = settings.flags[.server] != nil] _ in isNamed },
+            namesServer: { [settings] in settings.needsServerOption(for: $0) },
             continuation: continuation
         )
     }

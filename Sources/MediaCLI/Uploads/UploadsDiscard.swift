@@ -140,6 +140,7 @@ struct DiscardingRun: Sendable {
                 )
                 return DiscardedUpload(record: record, end: .planned)
             }
+            let mayBeStored = try Uploader.mayBeFinalizing(record, in: uploaders.store.store)
             let uploader = try await uploader(for: record)
             let control = TransferControl()
             // Every request of a discard is idempotent, so a signal can interrupt it immediately.
@@ -154,6 +155,7 @@ struct DiscardingRun: Sendable {
             let isGivenUp = result.error == nil && result.state == .cancelled
             return DiscardedUpload(
                 record: record,
+                mayBeStored: mayBeStored,
                 end: isGivenUp ? .discarded : .failed,
                 state: result.state,
                 error: isGivenUp ? nil : result.error,
@@ -190,6 +192,8 @@ struct DiscardedUpload: Sendable {
     }
 
     var record: UploadRecord
+    /// Whether the server, which could not be queried, may have stored the file.
+    var mayBeStored = false
     var end: Outcome
     /// New state in the journal, if it changed.
     var state: UploadState?
@@ -228,6 +232,8 @@ extension DiscardedUpload: RunItem {
     func text(_ style: Style) -> [String] {
         let name = "\(TerminalText.escaped(record.uploadID)) \(ErrorCatalog.quoted(record.path))"
         return switch end {
+        case .discarded where mayBeStored:
+            ["removed the local entry of \(name); the server may have stored the file"]
         case .discarded where warning != nil: ["removed the local entry of \(name)"]
         case .discarded: ["\(style.green("discarded")) \(name)"]
         case .planned: ["\(name) would be discarded"]

@@ -96,7 +96,7 @@ struct ResumptionRun: Sendable {
             console,
             contact: settings.settings.contact.value,
             fileCount: records.count,
-            namesServer: { [settings] in settings.usesAnotherServer(than: $0) },
+            namesServer: { [settings] in settings.needsServerOption(for: $0) },
             continuation: Continuation(
                 arguments: console.context.arguments,
                 pathCount: records.count,

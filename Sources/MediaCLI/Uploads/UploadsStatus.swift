@@ -80,7 +80,7 @@ struct StatusRun: Sendable {
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
             var row = try await row(of: record, standings, &unreachable)
-            if settings.usesAnotherServer(than: record.baseURL) {
+            if settings.needsServerOption(for: record.baseURL) {
                 row.hintOptions = console.hintOptions(naming: record.baseURL)
             }
             // Determined in the same way as by `uploads resume`, after the server was queried.

@@ -339,19 +339,22 @@ import Testing
         #expect(try await fixture.runner.run(command).exitCode == 6)
         let planned = try await fixture.runner.run(forced + ["--dry-run"])
         #expect(planned.exitCode == 0 && planned.output.contains("would be discarded"), "\(planned)")
-        #expect(try await fixture.runner.run(forced).exitCode == 0)
+        let discarded = try await fixture.runner.run(forced)
+        #expect(discarded.exitCode == 0, "\(discarded)")
+        #expect(discarded.output.contains("the server may have stored the file\n"), "\(discarded)")
+        #expect(!discarded.output.contains("discarded"), "\(discarded)")
         try await expectNoUploads(fixture)
     }
 
     /// Without `--server`, the printed command would delete a file with the same ID on the configured server.
-    @Test func aPrintedDeletionNamesTheServerOfTheUpload() async throws {
+    @Test(arguments: [false, true]) func aPrintedDeletionNamesTheServerOfTheUpload(_ isSpecified: Bool) async throws {
         let (fixture, id) = try await interruptedFixture()
         let other = try await SandboxProcess.start()
         let netrc = fixture.runner.home.file("netrc")
         try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
         chmod(netrc, 0o600)
         let resumed = try await fixture.runner.run(
-            ["uploads", "resume", id],
+            ["uploads", "resume", id] + (isSpecified ? ["--server", fixture.sandbox.baseURL] : []),
             extra: ["MEDIACTL_SERVER": other.baseURL, "MEDIACTL_PASSWORD": "", "NETRC": netrc]
         )
         #expect(resumed.exitCode == 0, "\(resumed)")

@@ -92,8 +92,10 @@ struct SettingsSession: Sendable {
         return try settings.addresses[service].map { try named($0.value, allowingPath: allowsPath) }
     }
 
-    /// Whether a command without `--server` uses another upload server than this one.
-    func usesAnotherServer(than baseURL: String) -> Bool {
+    /// Whether a printed command needs `--server` to use this upload server: the command line specifies it, or another
+    /// one is configured.
+    func needsServerOption(for baseURL: String) -> Bool {
+        guard flags[.server] == nil else { return true }
         guard let configured = settings.addresses[.uploadsURL]?.value else { return false }
         return (try? ServerURL(configured, allowingPath: true).scope) != (try? ServerURL(baseURL).scope)
     }
