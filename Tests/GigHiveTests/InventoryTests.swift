@@ -96,7 +96,8 @@ import Testing
         #expect(second.map(\.fileID) == first.map(\.fileID))
         #expect(second.map(\.checksumSHA256) == first.map(\.checksumSHA256))
         #expect(try await count(sandbox, "POST", "/api/uploads.php") == 40)
-        #expect(try await count(sandbox, "GET", "/db/database.php") == 1)
+        // Two queries of single files, each with the listing of its day, before the whole listing.
+        #expect(try await count(sandbox, "GET", "/db/database.php?") == 3)
         #expect(try await count(sandbox, "GET", "/api/uploads/") == 2)
     }
 
@@ -128,6 +129,19 @@ import Testing
         #expect(again.state == .duplicate)
         #expect(!again.isSkipped)
         #expect(try await count(sandbox, "POST", "/api/uploads.php") == 2)
+    }
+
+    /// An administrator has moved the file to another event: the server still has it under its ID.
+    @Test(arguments: ["2026-03-01", "2025-12-31"]) func aFileMovedToAnotherEventIsSent(_ date: String) async throws {
+        let bench = try Workbench.overriding { _, _, _, _ in false }
+        let upload = try bench.prepare()
+        let first = await bench.uploader.upload(upload)
+        bench.server.remove(18)
+        bench.server.store("abc", date: date)
+        let second = await bench.uploader.upload(upload)
+        let isMoved = date != "2026-03-01"
+        #expect(first.state == .done && second.isSkipped == !isMoved)
+        #expect(bench.server.uploads.count == (isMoved ? 2 : 1))
     }
 
     // MARK: The hash cache
@@ -194,7 +208,7 @@ import Testing
         _ = await run(bench, try paths.map { try bench.prepare($0) })
         let second = await run(bench.restarted(), try paths.map { try bench.prepare($0) })
         #expect(second.allSatisfy { $0.state == .duplicate && $0.isSkipped })
-        #expect(try await count(sandbox, "GET", "/db/database.php") == 1)
+        #expect(try await count(sandbox, "GET", "/db/database.php") == 3)
         #expect(try await count(sandbox, "GET", "/api/uploads/") == 5)
     }
 
@@ -204,7 +218,7 @@ import Testing
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
         _ = await run(bench, try paths.map { try bench.prepare($0) })
         let second = await run(bench.restarted(), try paths.map { try bench.prepare($0) }, jobs: 1)
-        #expect(second.map(\.state) == [.duplicate, .duplicate, .failed, .failed, .failed])
+        #expect(second.map(\.state) == [.failed, .failed, .failed, .failed, .failed])
         #expect(second.last?.error?.code == .connectionLost)
         #expect(second.last?.error?.isRetryable == true)
         #expect(try await count(sandbox, "POST", "/api/uploads.php") == 5)

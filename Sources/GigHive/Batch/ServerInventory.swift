@@ -169,11 +169,17 @@ struct InventoryIndex: Sendable {
     private var events: [InventoryEvent: Int32] = [:]
     private var pathExtensions: [String] = [""]
 
-    static func fetch(_ client: GigHiveClient, control: TransferControl) async throws(GigHiveError) -> InventoryIndex {
+    /// The whole listing, or only the events on a date.
+    static func fetch(
+        _ client: GigHiveClient,
+        date: String? = nil,
+        control: TransferControl
+    ) async throws(GigHiveError) -> InventoryIndex {
+        let filters = date.map { [(name: "date", value: $0)] } ?? []
         var index = InventoryIndex()
         var rows = ListingRows()
         for _ in 0..<GigHiveClient.listingPasses {
-            var pages = ListingPages(client: client, control: control)
+            var pages = ListingPages(client: client, filters: filters, control: control)
             var total: Int64?
             while let page = try await pages.next() {
                 for entry in page.entries { index.add(entry) }

@@ -141,10 +141,11 @@ struct EarlierUploads {
         return nil
     }
 
-    /// The name under which the event's file is served, from the listing or, if that does not show it, by its ID,
-    /// because sending the file again costs more than a request. The ID proves nothing about the event: it suffices for
-    /// a file that the server confirmed as uploaded or linked, but not for a duplicate, which releases up to 0.1.0
-    /// recorded without a query. Nil if the file does not exist.
+    /// The name under which the event's file is served, from the listing or, if that is not read, by its ID, because
+    /// sending the file again costs more than a request. The ID proves nothing about the event: it suffices for a file
+    /// that the server confirmed as uploaded or linked, unless the listing of that day shows that it was moved since;
+    /// it does not suffice for a duplicate, which releases up to 0.1.0 recorded without a query. Nil if the file does
+    /// not exist.
     private func confirmed(
         _ state: UploadState,
         _ fileID: Int64,
@@ -165,9 +166,25 @@ struct EarlierUploads {
             let asset = try await uploader.client.briefly(control) { (client) async throws(GigHiveError) in
                 try await client.asset(fileID)
             }
-            return asset?.checksumSHA256 == checksum ? asset?.servedName : nil
+            guard let asset, asset.checksumSHA256 == checksum else { return nil }
+            // Otherwise, the server has no listing.
+            if !isListingCheap, try await isMoved(checksum) { return nil }
+            return asset.servedName
         } catch  where error.isOutage {
             return nil
+        }
+    }
+
+    /// Whether the listing shows that the event no longer has the file. False if the server has no listing.
+    private func isMoved(_ checksum: String) async throws(GigHiveError) -> Bool {
+        let details = upload.details
+        do throws(GigHiveError) {
+            let index = try await uploader.client.briefly(control) { (client) async throws(GigHiveError) in
+                try await InventoryIndex.fetch(client, date: details.eventDate, control: control)
+            }
+            return index.find(checksum, in: InventoryEvent(details))?.isInEvent != true
+        } catch  where !error.isOutage && error.transport == nil && error.code != .cancelled {
+            return false
         }
     }
 
