@@ -25,7 +25,7 @@ struct HashOnlyList: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let context = try await CaptureContext.open(console, global, connection, for: .reading)
-        let scope = try connection.scope
+        let scope = try connection.scope(context.settings, of: .captureURL)
         let records = try context.library.captures().filter { (!open || $0.isOpen) && $0.isAt(scope) }
         console.records(.item, records.map { JSONRenderer.captureRow($0) })
         console.table(TextRenderer.captures(records, now: console.context.now()))

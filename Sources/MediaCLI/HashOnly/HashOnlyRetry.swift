@@ -60,7 +60,7 @@ struct HashOnlyRetry: ContextCommand {
     }
 
     private func records(_ context: CaptureContext) throws -> [CaptureRecord] {
-        let scope = try connection.choice.scope
+        let scope = try connection.choice.scope(context.settings, of: .captureURL)
         guard all else {
             return try ids.map { id in
                 let record = try context.record(id)

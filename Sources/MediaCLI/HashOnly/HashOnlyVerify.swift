@@ -81,7 +81,7 @@ struct HashOnlyVerify: ContextCommand {
             throw CaptureError(.captureUnknown, detail: "no captures are stored", path: file.path)
         }
         let session = try context.anySession()
-        let scope = try connection.choice.scope
+        let scope = try connection.choice.scope(context.settings, of: .captureURL)
         let match = try await session.find(.file(path)) { $0.isAt(scope) }
         // Query the server that has the capture, regardless of the configured server.
         let querying: CaptureSession

@@ -32,7 +32,7 @@ struct UploadsClear: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let scope = try connection.scope(console)
+        let scope = try connection.scope(settings)
         let session = try await StoreSession.open(settings)
         let count = try session.store.tokenCount(host: scope)
         if let scope, count == 0 {

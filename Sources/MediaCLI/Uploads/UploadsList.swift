@@ -29,7 +29,7 @@ struct UploadsList: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let scope = try connection.scope(console)
+        let scope = try connection.scope(settings)
         let session = try await StoreSession.open(settings, for: .reading)
         let listing = UploadListing(
             console: console,

@@ -14,7 +14,7 @@ struct UploadsResume: ContextCommand {
         discussion: """
             The bytes on the server are compared with the file and not sent again. Details given here replace those \
             of the original upload, for example a label that the server refused.
-            Without an ID, resumes the only resumable upload. With --server, only uploads to that server.
+            Without an ID, resumes the only resumable upload. With --server or --profile, only uploads to that server.
 
             Examples:
               mediactl uploads resume --all
@@ -48,7 +48,7 @@ struct UploadsResume: ContextCommand {
         let flags = connection.flags + details.flags + transfer.flags
         let settings = try await SettingsSession.open(console, global: global, connection: flags)
         let store = try await StoreSession.open(settings)
-        let selection = JournalSelection(store: store, host: try oldHost.scope(connection.base.choice, console))
+        let selection = JournalSelection(store: store, host: try oldHost.scope(connection.base.choice, settings))
         let records = try ids.isEmpty ? selection.resumable(all: all) : selection.named(ids)
         let servers = try ServerSession(settings, credentials: credentials)
         let run = ResumptionRun(

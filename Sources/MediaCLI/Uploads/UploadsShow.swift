@@ -26,7 +26,7 @@ struct UploadsShow: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let host = try connection.scope(console)
+        let host = try connection.scope(settings)
         let session = try await StoreSession.open(settings, for: .reading)
         let entries = try session.keptUploads(host: host, fileID: id)
         guard !entries.isEmpty else {

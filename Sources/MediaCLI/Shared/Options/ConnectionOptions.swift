@@ -64,6 +64,12 @@ struct ServerOptions: ParsableArguments, ConnectionFlags {
             return try ServerURL(server, allowingPath: true).scope
         }
     }
+
+    /// The host of `--server`, otherwise that of the server to use with `--profile`; nil for all.
+    func scope(_ settings: SettingsSession, of service: SettingKey = .uploadsURL) throws -> String? {
+        guard server == nil, named.profile != nil else { return try scope }
+        return try settings.configuredServer(of: service, allowingPath: true)?.scope
+    }
 }
 
 /// One type for all commands: the parser uses the type to pass on options that precede the command.

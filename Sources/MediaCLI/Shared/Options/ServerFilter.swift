@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
-/// `--server` as a filter of the data stored on this machine. Only the flag filters, never the environment or a
-/// profile.
+/// `--server` or `--profile` as a filter of the data stored on this machine. Only the flags filter, never the
+/// environment or the default profile.
 struct ServerFilterOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
     @OptionGroup(visibility: .hidden) var old: OldHostOption
@@ -11,7 +11,7 @@ struct ServerFilterOptions: ParsableArguments, ConnectionFlags {
     /// The host to filter by, in the form used by the store; nil for all.
     ///
     /// - Throws: `ServerURLError`; `UserFacingError` (usage) if two servers are specified.
-    func scope(_ console: Console) throws -> String? { try old.scope(choice, console) }
+    func scope(_ settings: SettingsSession) throws -> String? { try old.scope(choice, settings) }
 }
 
 /// `--server` as a filter, or all servers.
@@ -35,9 +35,9 @@ struct ServersOptions: ParsableArguments, ConnectionFlags {
     }
 
     /// Same as `ServerFilterOptions.scope`.
-    func scope(_ console: Console) throws -> String? {
-        if allHosts { console.note(Deprecated.note("--all-hosts", use: "--all")) }
-        return try filter.scope(console)
+    func scope(_ settings: SettingsSession) throws -> String? {
+        if allHosts { settings.console.note(Deprecated.note("--all-hosts", use: "--all")) }
+        return isAll ? nil : try filter.scope(settings)
     }
 }
 
@@ -46,13 +46,13 @@ struct OldHostOption: ParsableArguments {
     @Option(help: .hidden)
     var host: String?
 
-    /// The host of `--server` or of the old option.
+    /// The host of `--server`, `--profile` or the old option.
     ///
     /// - Throws: `ServerURLError`; `UserFacingError` (usage) if two servers are specified.
-    func scope(_ choice: ServerOptions, _ console: Console) throws -> String? {
+    func scope(_ choice: ServerOptions, _ settings: SettingsSession) throws -> String? {
+        guard let host = host?.lowercased() else { return try choice.scope(settings) }
         let scope = try choice.scope
-        guard let host = host?.lowercased() else { return scope }
-        console.note(Deprecated.note("--host", use: "--server"))
+        settings.console.note(Deprecated.note("--host", use: "--server"))
         if let scope, scope != host {
             let server = ErrorCatalog.clean(choice.server ?? scope)
             throw UserFacingError.usage(
