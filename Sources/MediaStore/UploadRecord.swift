@@ -211,6 +211,8 @@ extension UploadRecord {
     package static let hidden = "hidden"
     /// The `failureCode` of a guest upload whose file was deleted on the server by this machine.
     package static let deleted = "deleted"
+    /// The `failureCode` of a rejected guest upload that was discarded by this machine. The server keeps its file.
+    package static let discarded = "discarded"
 }
 
 extension UploadRecord: Storable, IdentityColumns {

@@ -20,6 +20,10 @@ struct DeletionPlan: Sendable {
     let server: ServerURL?
     /// The host of `--server` if used as a filter; it applies to the whole command.
     let host: String?
+    /// Whether to delete with admin rights; printed commands keep the option.
+    var isAdmin = false
+
+    var options: String { isAdmin ? " --as-admin" : "" }
 
     /// The scope of all IDs; nil if each ID has its own.
     private var scope: String? { host ?? server?.scope }
@@ -63,7 +67,7 @@ struct DeletionPlan: Sendable {
         guard servers.count < 2 else {
             throw UserFacingError.usage(
                 "several servers have this file: \(servers.joined(separator: ", "))",
-                hint: "mediactl uploads delete --sha256 \(checksumSHA256) --server \(servers[0])"
+                hint: "mediactl uploads delete\(options) --sha256 \(checksumSHA256) --server \(servers[0])"
             )
         }
         return entries.first
@@ -107,7 +111,7 @@ struct DeletionPlan: Sendable {
         guard servers.count == 1 else {
             throw UserFacingError.usage(
                 "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
-                hint: "specify one, for example: mediactl uploads delete \(fileID) --server \(servers[0])"
+                hint: "specify one, for example: mediactl uploads delete \(fileID)\(options) --server \(servers[0])"
             )
         }
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
@@ -347,7 +351,9 @@ struct GuestHiding: Sendable {
         return UserFacingError(
             .forbidden,
             "cannot hide \(upload.fileID): \(reason)",
-            hint: "mediactl uploads status",
+            hint: known == .rejected
+                ? "to remove it from mediactl uploads status: mediactl uploads discard \(record.uploadID)"
+                : "mediactl uploads status",
             httpStatus: error?.httpStatus
         )
     }

@@ -15,6 +15,11 @@ struct JournalSelection: Sendable {
         "mediactl uploads resume \(id)" + (isGuest ? " --event-link-file FILE" : "")
     }
 
+    /// The command that discards an upload.
+    static func discard(_ id: String, isGuest: Bool) -> String {
+        "mediactl uploads discard \(id)" + (isGuest ? " --event-link-file FILE" : "")
+    }
+
     /// - Throws: `ValidationError` if any of them cannot be an ID of the journal.
     static func check(_ ids: [String]) throws {
         for id in ids where !id.hasPrefix("u-") {
@@ -42,11 +47,16 @@ struct JournalSelection: Sendable {
         .uniqued { $0.uploadID }
     }
 
-    /// The resumable uploads, oldest first; at most one unless `all`.
+    /// The resumable uploads, oldest first; at most one unless `all`. Those whose files are missing or changed are
+    /// included, so that the reason is reported, if `all` is set or if there are no others.
     ///
     /// - Throws: `UserFacingError` (usage) if there are several and `all` is false; `StoreError`, `GigHiveError`.
     func resumable(all: Bool) throws -> [UploadRecord] {
-        let records = try store.store.uploads(states: [], host: host).filter { try Self.isResumable($0, in: store) }
+        var records = try store.store.uploads(states: [], host: host).filter { try Self.isResumable($0, in: store) }
+        if !all, records.count > 1 {
+            let complete = try records.filter { try Self.sourceError(of: $0, in: store) == nil }
+            if !complete.isEmpty { records = complete }
+        }
         guard all || records.count <= 1 else {
             throw UserFacingError.usage(
                 "\(records.count) uploads can be resumed",
@@ -59,6 +69,19 @@ struct JournalSelection: Sendable {
     /// Whether an upload can be resumed now; false if another process is sending it.
     static func isResumable(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
+    }
+
+    /// Why an interrupted upload that can be resumed otherwise would be refused: its file is missing or was modified.
+    /// Nil if the file need not be sent, or may be sent later, for example because it is not readable now.
+    static func sourceError(of record: UploadRecord, in store: StoreSession) throws -> GigHiveError? {
+        guard record.transport == .tus, try !Uploader.mayBeFinalizing(record, in: store.store) else { return nil }
+        do throws(GigHiveError) {
+            try Uploader.checkSource(of: record)
+            return nil
+        } catch {
+            let isMissing = error.code == .notResumable && error.field == nil
+            return isMissing || error.code == .sourceChanged ? error : nil
+        }
     }
 
     /// Whether another process is sending the upload. The check briefly holds the lock; a process that tries to start

@@ -81,7 +81,7 @@ struct UploadsDelete: UploadServerCommand {
         let store = try await StoreSession.open(settings)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         let checksum = try await checksum()
-        let scope = try oldHost.scope(connection.choice, console)
+        let scope = try oldHost.scope(connection.choice, settings)
         var named = last ? try plan(settings, store, host: scope).last() : nil
         if ids.isEmpty, let checksum {
             let entry = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
@@ -118,7 +118,8 @@ struct UploadsDelete: UploadServerCommand {
         DeletionPlan(
             store: store.store,
             server: try settings.configuredServer(of: .uploadsURL),
-            host: host
+            host: host,
+            isAdmin: asAdmin
         )
     }
 }
@@ -233,7 +234,10 @@ struct DeleteRun: Sendable {
             let planned = try planned(target)
             guard !isDryRun else { return .refused(planned) }
             let deleter = Deleter(
-                client: try await servers.client(for: target.server, retryCommand: "mediactl uploads delete \(id)"),
+                client: try await servers.client(
+                    for: target.server,
+                    retryCommand: "mediactl uploads delete \(id)\(plan.options)"
+                ),
                 store: plan.store,
                 host: target.host
             )

@@ -10,6 +10,8 @@ struct UploadsDiscard: ContextCommand {
         commandName: "discard",
         abstract: "Discard interrupted uploads and free their space on the server.",
         discussion: """
+            A guest upload that the organizer has rejected is removed from mediactl uploads status; the server keeps the \
+            file.
             Exits with 10 if there is nothing left to discard, or if the file is on the server.
 
             Example:
@@ -45,7 +47,7 @@ struct UploadsDiscard: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let store = try await StoreSession.open(settings)
-        let records = try JournalSelection(store: store, host: try connection.choice.scope).named(ids)
+        let records = try JournalSelection(store: store, host: try connection.choice.scope(settings)).named(ids)
         let servers = try ServerSession(settings, credentials: credentials)
         let run = DiscardingRun(
             console: console,
@@ -110,9 +112,10 @@ struct DiscardingRun: Sendable {
     /// Lists what will be discarded and which data the server keeps.
     private func announcement(of records: [UploadRecord]) throws -> [String] {
         let store = uploaders.store.store
+        let guests = records.filter(\.isHeldForGuest)
         let inOneRequest = records.filter { $0.transport == .multipart }
         let mayBeStored = try records.filter { try Uploader.mayBeFinalizing($0, in: store) }
-        let resumable = records.filter { $0.transport == .tus && !mayBeStored.contains($0) }
+        let resumable = records.filter { $0.transport == .tus && !mayBeStored.contains($0) && !guests.contains($0) }
         let kept = try resumable.filter { try store.tusRecord($0.uploadID)?.isInChunks ?? false }
         let removed = resumable.filter { !kept.contains($0) }
         func section(_ title: String, _ records: [UploadRecord]) -> [String] {
@@ -125,12 +128,14 @@ struct DiscardingRun: Sendable {
                 inOneRequest
             )
             + section("Local entries to remove (the server may have stored the file, which stays there):", mayBeStored)
+            + section("Guest uploads to remove from mediactl uploads status (the server keeps the files):", guests)
     }
 
     /// - Throws: `CredentialError` if a prompt was interrupted.
     private func discard(_ record: UploadRecord, isConfirmed: Bool) async throws -> DiscardedUpload {
         guard isDryRun || isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
         do {
+            if record.isHeldForGuest { return try await discardRejected(record) }
             guard !isDryRun else {
                 try Uploader.checkDiscardable(
                     record,
@@ -155,7 +160,7 @@ struct DiscardingRun: Sendable {
             let isGivenUp = result.error == nil && result.state == .cancelled
             return DiscardedUpload(
                 record: record,
-                mayBeStored: mayBeStored,
+                serverCopy: mayBeStored ? .possible : .none,
                 end: isGivenUp ? .discarded : .failed,
                 state: result.state,
                 error: isGivenUp ? nil : result.error,
@@ -166,6 +171,29 @@ struct DiscardingRun: Sendable {
         } catch {
             return DiscardedUpload(record: record, end: .failed, error: error)
         }
+    }
+
+    /// Discards a guest upload if the server reports it as rejected or no longer has it.
+    private func discardRejected(_ record: UploadRecord) async throws -> DiscardedUpload {
+        let store = uploaders.store.store
+        var standing = try store.guestStandings()[record.uploadID]
+        if let receipt = try store.guestReceipt(record.uploadID) {
+            let client = try await uploaders.servers.guestClient(for: try ServerURL(record.baseURL))
+            let state = try await client.guestState(receipt)
+            standing = state.map { GuestStanding(state: $0.rawValue, notedAt: console.context.now()) }
+            if let standing { try store.note(standing, of: record.uploadID) }
+        }
+        if let state = standing?.state, state != GuestState.rejected.rawValue {
+            let isApproved = state == GuestState.approved.rawValue
+            throw UserFacingError(
+                .notResumable,
+                "cannot discard \(ErrorCatalog.quoted(record.path)): the guest upload is \(ErrorCatalog.clean(state))",
+                hint: isApproved ? record.fileID.map { "to hide it: mediactl uploads delete \($0)" } : nil
+            )
+        }
+        guard !isDryRun else { return DiscardedUpload(record: record, end: .planned) }
+        try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.discarded))
+        return DiscardedUpload(record: record, serverCopy: .kept, end: .discarded)
     }
 
     /// Without access the data stays on the server, which the user has accepted with `--even-unreachable`.
@@ -191,9 +219,16 @@ struct DiscardedUpload: Sendable {
         case declined
     }
 
+    /// Whether the file is on the server.
+    enum ServerCopy: Sendable {
+        case none
+        /// The server could not be queried.
+        case possible
+        case kept
+    }
+
     var record: UploadRecord
-    /// Whether the server, which could not be queried, may have stored the file.
-    var mayBeStored = false
+    var serverCopy = ServerCopy.none
     var end: Outcome
     /// New state in the journal, if it changed.
     var state: UploadState?
@@ -232,8 +267,10 @@ extension DiscardedUpload: RunItem {
     func text(_ style: Style) -> [String] {
         let name = "\(TerminalText.escaped(record.uploadID)) \(ErrorCatalog.quoted(record.path))"
         return switch end {
-        case .discarded where mayBeStored:
+        case .discarded where serverCopy == .possible:
             ["removed the local entry of \(name); the server may have stored the file"]
+        case .discarded where serverCopy == .kept:
+            ["\(style.green("discarded")) \(name); the server keeps the file"]
         case .discarded where warning != nil: ["removed the local entry of \(name)"]
         case .discarded: ["\(style.green("discarded")) \(name)"]
         case .planned: ["\(name) would be discarded"]

@@ -11,7 +11,7 @@ struct UploadsStatus: ContextCommand {
         commandName: "status",
         abstract: "Show unfinished uploads and check their status with the server.",
         discussion: """
-            With --server, only uploads to that server.
+            With --server or --profile, lists only uploads to that server.
 
             Examples:
               mediactl uploads status
@@ -37,7 +37,7 @@ struct UploadsStatus: ContextCommand {
             servers: try ServerSession(settings, credentials: credentials),
             queriesServers: !dryRun
         )
-        let rows = try await run.rows(host: try oldHost.scope(connection.choice, console))
+        let rows = try await run.rows(host: try oldHost.scope(connection.choice, settings))
         console.records(.item, rows.map { JSONRenderer.journal($0) })
         console.table(TextRenderer.journal(rows, now: console.context.now()))
         for userFacingError in rows.compactMap(\.userFacingError) {
@@ -86,6 +86,10 @@ struct StatusRun: Sendable {
             // Determined in the same way as by `uploads resume`, after the server was queried.
             let known = try store.store.upload(record.uploadID)
             row.isResumable = try known.map { try JournalSelection.isResumable($0, in: store) } ?? false
+            if row.isResumable, let known {
+                row.sourceError = try JournalSelection.sourceError(of: known, in: store)
+                row.isResumable = row.sourceError == nil
+            }
             row.isUndeterminable =
                 try known.map { known in
                     try Uploader.isUndeterminable(known) && !JournalSelection.isBeingSent(known, in: store)
@@ -198,8 +202,8 @@ extension UploadRecord {
             && failureCode != Self.deleted
     }
 
-    /// Whether this machine has neither deleted nor hidden the file.
-    var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
+    /// Whether this machine has neither deleted nor hidden the file, nor discarded the upload.
+    var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden && failureCode != Self.discarded }
 }
 
 extension TusRecord {
@@ -229,6 +233,8 @@ struct JournalRow: Sendable {
     var standing = Standing.finished
     /// Whether `uploads resume` can resume it.
     var isResumable = false
+    /// Why an interrupted upload cannot be resumed; nil if it can, or if its file is no longer needed.
+    var sourceError: GigHiveError?
     /// Whether `uploads discard` is all that can be done with it.
     var isUndeterminable = false
     /// Last known state of a guest upload.
@@ -256,8 +262,11 @@ struct JournalRow: Sendable {
     /// The next command to run; nil if there is nothing to do.
     var next: String? {
         switch standing {
+        case .resumable where sourceError != nil: JournalSelection.discard(record.uploadID, isGuest: record.isGuest)
         case .resumable: JournalSelection.resumption(of: record.uploadID, isGuest: record.isGuest)
-        case .finished where isUndeterminable: "mediactl uploads discard \(record.uploadID)"
+        case .finished where isUndeterminable:
+            JournalSelection.discard(record.uploadID, isGuest: record.isGuest)
+        case .guest(.rejected): "mediactl uploads discard \(record.uploadID)"
         case .finished, .running, .guest: nil
         }
     }
@@ -319,6 +328,8 @@ extension TextRenderer {
     /// The state and whether the upload can be resumed.
     static func words(for row: JournalRow) -> String {
         switch row.standing {
+        case .resumable where row.sourceError?.code == .sourceChanged: return "file changed"
+        case .resumable where row.sourceError != nil: return "file missing"
         // No process is sending it anymore.
         case .finished where row.isUndeterminable: return words(for: UploadState.unknownOutcome)
         // Shown as resumable even if the server could not be queried.

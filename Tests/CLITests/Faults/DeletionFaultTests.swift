@@ -20,10 +20,16 @@ import Testing
         var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
 
         /// Adds another entry for the ID, as happens when a server is rebuilt or a store is edited.
-        func add(fileID: Int64 = 1, checksum: String, sizeBytes: Int64? = nil, at age: TimeInterval = 0) throws {
+        func add(
+            host: String? = nil,
+            fileID: Int64 = 1,
+            checksum: String,
+            sizeBytes: Int64? = nil,
+            at age: TimeInterval = 0
+        ) throws {
             let real = try #require(try client.tokens().first)
             let entry = TokenEntry(
-                host: real.host,
+                host: host ?? real.host,
                 fileID: fileID,
                 token: try #require(DeleteToken(String(repeating: "cd", count: 32))),
                 createdAt: real.createdAt.addingTimeInterval(age),
@@ -35,7 +41,7 @@ import Testing
                 fileType: "video",
                 checksumSHA256: checksum,
                 sizeBytes: sizeBytes ?? real.sizeBytes,
-                baseURL: real.baseURL
+                baseURL: host.map { "https://\($0)" } ?? real.baseURL
             )
             #expect(try !client.store().add([entry]).contains(.known))
         }
@@ -272,6 +278,15 @@ import Testing
         report.expectSuccess("deleted")
         #expect(try fixture.sandbox.storedFiles().isEmpty)
         #expect(try fixture.client.tokens().map(\.label) == ["Other"])
+    }
+
+    @Test(arguments: [[], ["--as-admin"]]) func anIDOfSeveralHostsRequiresAServer(_ options: [String]) async throws {
+        let fixture = try await Fixture()
+        try fixture.add(host: "other.example", checksum: Self.other)
+        let report = try await fixture.client.delete(["1", "--yes"] + options, extra: ["MEDIACTL_SERVER": ""])
+        let command = (["mediactl uploads delete 1"] + options + ["--server"]).joined(separator: " ")
+        report.expect(ExpectedFault(2, "usage", "several servers have a file 1", hint: command))
+        try await fixture.expectUntouched(posts: 0)
     }
 
     @Test func idOfAnotherHost() async throws {

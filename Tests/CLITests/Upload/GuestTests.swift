@@ -135,6 +135,34 @@ import Testing
         #expect(again.output.contains("  hidden by you; the server keeps the file"), "\(again.output)")
     }
 
+    @Test func aRejectedUploadIsDiscarded() async throws {
+        let (fixture, guest, link, _) = try await fixture()
+        let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", "-", "--accept-terms", "--json"]
+        let item = try #require(try await guest.run(upload, input: link).records().first)
+        let job = try #require(item["guest_job_id"] as? Int)
+        let id = try #require(item["upload_id"] as? String)
+        for state in ["pending", "approved"] {
+            if state == "approved" { _ = try await fixture.control("POST", "guest-jobs/\(job)/approve") }
+            let refused = try await guest.run(["uploads", "discard", id, "--yes"])
+            #expect(refused.exitCode == 10 && refused.errors.contains("the guest upload is \(state)"), "\(refused)")
+            #expect(refused.errors.contains("uploads delete 1") == (state == "approved"), "\(refused)")
+        }
+
+        _ = try await fixture.control("POST", "guest-jobs/\(job)/reject")
+        let status = try await guest.run(["uploads", "status"])
+        let discard = "mediactl uploads discard \(id)"
+        #expect(status.output.contains("guest, rejected") && status.errors.contains("next: \(discard)\n"), "\(status)")
+        let deleted = try await guest.run(["uploads", "delete", "1", "--yes"])
+        #expect(deleted.exitCode == 4 && deleted.errors.contains(discard), "\(deleted)")
+        let discarded = try await guest.run(["uploads", "discard", id, "--yes"])
+        #expect(discarded.exitCode == 0 && discarded.output.hasPrefix("discarded \(id) "), "\(discarded)")
+        #expect(discarded.output.hasSuffix("; the server keeps the file\n"), "\(discarded)")
+        #expect(try await guest.run(["uploads", "status"]).errors.contains("no unfinished uploads"))
+        let list = try await guest.run(["uploads", "list", "--json"]).records()
+        #expect(list.map { $0["guest_state"] as? String } == ["rejected"])
+        #expect(try fixture.sandbox.storedFiles().count == 1)
+    }
+
     @Test func aRepeatedUploadReportsItsRejection() async throws {
         let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)

@@ -105,6 +105,25 @@ import Testing
         #expect(planned.errors.contains("the file is missing"))
     }
 
+    @Test(arguments: [("missing", nil as Int?, Int32(10)), ("changed", 10, 13)])
+    func anUploadOfAMissingOrChangedFileIsNotResumable(_ words: String, _ byteCount: Int?, _ code: Int32) async throws {
+        let (fixture, id) = try await interruptedFixture()
+        let file = fixture.runner.home.file("a.mp4")
+        try FileManager.default.removeItem(atPath: file)
+        if let byteCount { _ = try fixture.file("a.mp4", byteCount: byteCount) }
+        for options in [["--dry-run"], []] {
+            let json = try await fixture.runner.run(["uploads", "status", "--json"] + options + fixture.login)
+            let row = try #require(try json.records().first)
+            #expect(row["resumable"] as? Bool == false && json.exitCode == 0, "\(json)")
+            #expect(row["next"] as? String == "mediactl uploads discard \(id)", "\(json)")
+            #expect(try json.records("summary").first?["resumable"] as? Int == 0)
+            let text = try await fixture.runner.run(["uploads", "status"] + options + fixture.login)
+            #expect(text.output.contains("file \(words)") && !text.output.contains("resumable"), "\(text)")
+        }
+        let resumed = try await fixture.runner.run(["uploads", "resume"] + fixture.login)
+        #expect(resumed.exitCode == code && resumed.errors.contains("uploads discard \(id)"), "\(resumed)")
+    }
+
     /// Of the same size, so that only the bytes that were sent differ.
     @Test func aDryRunReportsAChangedFile() async throws {
         let (fixture, id) = try await interruptedFixture()
@@ -463,6 +482,23 @@ import Testing
         let resumed = try await runner.run(["uploads", "resume", "--all", "--json"])
         #expect(try resumed.records().count == 2)
         #expect(try resumed.records("summary").first?["not_started"] as? Int == 2)
+    }
+
+    @Test(arguments: [("here", 1), ("there", 0)])
+    func aProfileSelectsTheUploadsToItsServer(_ profile: String, _ count: Int) async throws {
+        let (fixture, _) = try await interruptedFixture()
+        #expect(try await fixture.upload([try fixture.file("b.mp4")]).exitCode == 0)
+        let settings = try fixture.text(
+            "settings.yaml",
+            "profiles: {here: {server: '\(fixture.sandbox.baseURL)'}, there: {server: 'http://127.0.0.1:9'}}"
+        )
+        var runner = fixture.runner
+        runner.environment["MEDIACTL_SERVER"] = nil
+        for command in [["status", "--dry-run"], ["resume", "--all", "--dry-run"], ["list"]] {
+            let options = ["--json", "--config", settings, "--profile", profile]
+            let result = try await runner.run(["uploads"] + command + options)
+            #expect(try result.exitCode == 0 && result.records().count == count, "\(command): \(result)")
+        }
     }
 
     /// The table lists an upload as resumable if and only if it is counted.
