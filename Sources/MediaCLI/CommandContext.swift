@@ -53,6 +53,8 @@ protocol ContextCommand: ParsableCommand {
 
 extension ContextCommand {
     var recordSchema: String { Self.schema }
+
+    static var hintKeys: [SettingKey] { Connection.hintKeys }
 }
 
 extension ContextCommand where Connection == SettingsFlags {
@@ -75,14 +77,18 @@ extension ParsableCommand {
         configuration.subcommands.first { $0._commandName == name }
     }
 
-    /// The command at the beginning of a text that follows `mediactl`, for example `sync, then …`; nil if there is none.
-    static func printed(_ text: Substring) -> (any ParsableCommand.Type)? {
+    /// The command at the beginning of a text that follows `mediactl`, for example `sync, then …`, with the end of its
+    /// name; nil if there is none.
+    static func printed(_ text: Substring) -> (command: any ParsableCommand.Type, end: Substring.Index)? {
         let names = text.prefixMatch(of: /[a-z-]+(?: [a-z-]+)*/)?.0.split(separator: " ") ?? []
         var command: (any ParsableCommand.Type)?
+        var end = text.startIndex
         for name in names {
             guard let next = (command ?? self).subcommand(name) else { break }
             command = next
+            end = name.endIndex
         }
-        return command.map { $0.configuration.defaultSubcommand ?? $0 }
+        guard let command else { return nil }
+        return (command.configuration.defaultSubcommand ?? command, end)
     }
 }

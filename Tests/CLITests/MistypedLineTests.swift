@@ -112,6 +112,10 @@ import Testing
             "see mediactl tapes export --help"
         ),
         Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),
+        Slip("media show -1", #"<id>: "-1" is not a valid ID"#, "see mediactl media show --help"),
+        Slip("uploads delete 1 -23", #"<id>: "-23" is not a valid ID"#, "see mediactl uploads delete --help"),
+        Slip("uploads delete -23", #"<id>: "-23" is not a valid ID"#, "see mediactl uploads delete --help"),
+        Slip("tapes show -1", "missing <tape>", "see mediactl tapes show --help"),
         // Files whose names begin with a dash. The parser takes the letter h for help, and checks the files first.
         Slip("upload a.mp4 -beach.mp4", "unknown option -beach.mp4", "for a file write ./-beach.mp4"),
         Slip("tapes add S -h.mp4", "unknown option -h.mp4", "for a file write ./-h.mp4"),

@@ -115,6 +115,16 @@ struct CaptureContext: Sendable {
         return record
     }
 
+    /// The options with which printed commands use the server of a record, which may not be the configured one.
+    func hintOptions(for record: CaptureRecord) -> HintOptions {
+        let isNamed = settings.needsServerOption(for: record.server, of: .captureURL)
+        var options = (isNamed ? console.hintOptions(naming: record.server) : nil) ?? HintOptions()
+        if record.profile != settings.settings.captureProfile.value.rawValue {
+            options.choices[.captureProfile] = record.profile
+        }
+        return options
+    }
+
     /// Why the copy of a record's media in the vault cannot be read; nil if it can be. Its content is not checked.
     func problem(withCopyOf record: CaptureRecord) -> OutcomeCode? {
         CaptureVault(directory: directory, key: settings.vaultKey).problem(with: .media, of: record.id)

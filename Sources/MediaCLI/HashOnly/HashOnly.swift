@@ -34,4 +34,6 @@ struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var network: NetworkOptions
 
     var flags: SettingsFlags { choice.flags + network.flags + SettingsFlags([.captureProfile: captureProfile]) }
+
+    static var hintKeys: [SettingKey] { [.captureProfile] }
 }

@@ -76,9 +76,10 @@ struct HashOnlyRetry: ContextCommand {
             )
         }
         for record in records where record.isUnsentUpload {
+            let command = context.hintOptions(for: record).addingPlaces(to: CaptureItem(planned: record).sendAgain)
             context.console.note(
                 "skipped capture \(TextRenderer.brief(record.id)), an upload of the media itself; to send it again: "
-                    + CaptureItem(planned: record).sendAgain
+                    + command
             )
         }
         // Captures that the server may have come first, since their outcome determines that of others of the same
@@ -126,7 +127,13 @@ struct RetryRun: Sendable {
     }
 
     private func report(_ item: CaptureItem, isBatch: Bool) {
-        console.result(JSONRenderer.captureItem(item), TextRenderer.capture(item, style: console.outputStyle))
+        var item = item
+        let options = item.record.map { context.hintOptions(for: $0) } ?? HintOptions()
+        item.error = item.error?.reaching(options)
+        console.result(
+            JSONRenderer.captureItem(item),
+            TextRenderer.capture(item, style: console.outputStyle).map { options.addingPlaces(to: $0) }
+        )
         for notice in item.notices where notice.isWarning {
             console.warning(isBatch ? "\(item.name): \(notice.words)" : notice.words)
         }

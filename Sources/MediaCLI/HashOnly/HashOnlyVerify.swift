@@ -68,7 +68,8 @@ struct HashOnlyVerify: ContextCommand {
         let (verification, failure) = try await console.context.interruption.canceling {
             try await verify(path, context)
         }
-        return report(verification, path, failure: failure, on: console)
+        let options = context.hintOptions(for: verification.record)
+        return report(verification, path, failure: failure, reaching: options, on: console)
     }
 
     /// The second value is the reason why the server could not be queried.
@@ -100,12 +101,14 @@ struct HashOnlyVerify: ContextCommand {
         return (try await querying.verify(match, isOffline: offline), nil)
     }
 
-    /// `failure` is the reason why the server was not queried; `bundle` was verified instead of the store.
+    /// `failure` is the reason why the server was not queried; `bundle` was verified instead of the store. `options` are
+    /// those with which printed commands use the server of the capture.
     private func report(
         _ verification: CaptureVerification,
         _ path: [UInt8],
         bundle: BundleReading? = nil,
         failure: UserFacingError? = nil,
+        reaching options: HintOptions = HintOptions(),
         on console: Console
     ) -> ExitCode {
         console.records(.item, verification.findings.map { JSONRenderer.finding($0, $1) })
@@ -119,12 +122,12 @@ struct HashOnlyVerify: ContextCommand {
             ?? (bundle == nil ? refusal(of: record) : nil)
         var result = ExitCode.success
         if !verification.isGood {
-            let error = mismatch(verification, path)
+            let error = mismatch(verification, path).reaching(options)
             result = error.exitCode
             console.error(error)
         } else if let failure {
             result = failure.exitCode
-            console.error(failure)
+            console.error(failure.reaching(options))
         } else if let bundle {
             console.note("signed with the key whose SHA-256 is \(bundle.keyHash)")
             console.note("only the server can confirm that this is the key of the device, and when it signed")

@@ -68,7 +68,9 @@ struct AlbumWarning: Sendable, Equatable {
                         + "\(outcome.pendingClips == 1 ? "is" : "are") not in the album (\(reason))"
                     : waits + " (\(reason))"
             )
-            if !isOrder, let prospect = outcome.reason?.prospect { parts[0] += " - " + prospect }
+            // Nothing changes until another version of mediactl is used.
+            let prospect = outcome.obstacle == .newerVersion ? nil : outcome.reason?.prospect
+            if !isOrder, let prospect { parts[0] += " - " + prospect }
         } else if !outcome.missingPermissions.isEmpty {
             parts.append("access to the library is limited: \(Self.list(outcome.missingPermissions)) missing")
         }
@@ -80,14 +82,17 @@ struct AlbumWarning: Sendable, Equatable {
         }
         guard !parts.isEmpty else { return nil }
         text = parts.joined(separator: "; ")
-        hint = outcome.state == .pending || outcome.state == .partly ? outcome.reason?.hint : nil
+        if outcome.state == .pending || outcome.state == .partly {
+            hint = outcome.obstacle?.hint ?? outcome.reason?.hint
+        }
         if isOrder, hint == nil { hint = repair }
     }
 
     private static func words(for outcome: AlbumOutcome) -> String {
         if outcome.isAlbumDamaged { return ErrorCatalog.clean(outcome.detail) }
-        // The library is missing, or another one.
-        if outcome.reason == .libraryChanged, !outcome.detail.isEmpty { return ErrorCatalog.clean(outcome.detail) }
+        if outcome.obstacle != nil || outcome.reason == .libraryChanged, !outcome.detail.isEmpty {
+            return ErrorCatalog.clean(outcome.detail)
+        }
         let reason = outcome.reason?.words ?? "unknown reason"
         if outcome.reason == .tooLarge, let size = outcome.refusedByteCount {
             return "\(reason): a file of \(Formats.bytes(size)) was refused"
@@ -155,9 +160,7 @@ extension AssociationReason {
         case .libraryChanged:
             (
                 "another library is now at this address", "will retry once the album's library is available again",
-                "for a folder, mount its disk or restore its .mediactl-library.json, for Immich, use a key with "
-                    + "user.read of the account that has the albums; for new albums here: mediactl tapes album unlink TAPE",
-                .conflict
+                "to show the library: mediactl tapes library status", .conflict
             )
         case .unreachable: ("library unreachable", retry, nil, .network)
         case .albumMissing: ("the album no longer exists", retry, reconcile, .notFound)
@@ -191,6 +194,25 @@ extension AssociationReason {
                 "check the address of the server (--library-url, library_url)", .usage
             )
         case .internalError: ("internal error", nil, nil, .failure)
+        }
+    }
+}
+
+extension AlbumObstacle {
+    /// What solves it.
+    var hint: String {
+        let marker = "restore its .mediactl-library.json"
+        let replacing = "mediactl tapes library init --yes, then mediactl tapes album unlink TAPE"
+        return switch self {
+        case .libraryMissing: "mount its disk or \(marker); if the library is lost: \(replacing)"
+        case .markerDamaged: "\(marker) from a backup; without a backup, remove it, then: \(replacing)"
+        case .otherFolder:
+            "to use the library of the album again, mount its disk or \(marker); for a new album here: "
+                + "mediactl tapes album unlink TAPE; for an album that is here: mediactl tapes album link TAPE ALBUM"
+        case .otherAccount:
+            "store a key with user.read of the account that has the albums: mediactl tapes library init "
+                + "--api-key-file FILE; for new albums in this account: mediactl tapes album unlink TAPE"
+        case .newerVersion: "use the version of mediactl that wrote it, or a later one"
         }
     }
 }

@@ -164,6 +164,7 @@ struct TapeAdditionRun: Sendable {
             "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(inputs.count),
             "dry_run": .bool(options.dryRun),
         ])
+        if inputs.isEmpty { console.note("nothing to add") }
         // A signal between two steps ends the work but not the program, so that committed changes are reported.
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(inputs)

@@ -66,6 +66,8 @@ struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
         SettingsFlags([.albumsLibrary: library, .libraryURL: libraryURL], profile: named.profile)
     }
 
+    static var hintKeys: [SettingKey] { [.albumsLibrary, .libraryURL] }
+
     func validate() throws {
         try require(libraryURL == nil || library != "folder", "--library-url cannot be combined with --library folder.")
     }
@@ -77,6 +79,8 @@ struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var network: NetworkOptions
 
     var flags: SettingsFlags { choice.flags + network.flags }
+
+    static var hintKeys: [SettingKey] { TapeLibraryOptions.hintKeys }
 }
 
 /// Connection options of commands that may upload originals to a server.
@@ -88,6 +92,8 @@ struct TapeUploadOptions: ParsableArguments, ConnectionFlags {
     var jobs: String?
 
     var flags: SettingsFlags { base.flags + rate.flags + SettingsFlags([.jobs: jobs]) }
+
+    static var hintKeys: [SettingKey] { TapeLibraryOptions.hintKeys }
 
     var key: KeyOptions { base.key }
 

@@ -220,6 +220,8 @@ struct LibraryRun: Sendable {
                 "create a key with these permissions in the account settings of the server, under API keys; then run "
                     + "mediactl tapes library init"
             )
+        } else if let obstacle = status.obstacle ?? status.addOnly?.obstacle {
+            console.note(obstacle.hint)
         } else if let reason = status.reason {
             // The hint about access would suggest the command that was just run.
             let hint = reason.isOfAccess ? "to retry: mediactl tapes library grant" : reason.hint

@@ -47,9 +47,11 @@ struct TapesMove: ContextCommand {
             let position = dryRun ? max(0, min(to, last)) : try session.editor.move(clip, to: to)
             let name = TextRenderer.name(of: clip)
             console.text([
-                dryRun
-                    ? "\(name): would be moved to position \(position + 1)"
-                    : "\(console.outputStyle.green("moved")) \(name), now at position \(position + 1)"
+                position == clip.position
+                    ? "\(name) is already at position \(position + 1)"
+                    : dryRun
+                        ? "\(name): would be moved to position \(position + 1)"
+                        : "\(console.outputStyle.green("moved")) \(name), now at position \(position + 1)"
             ])
             var outcome: AlbumOutcome?
             if let service {

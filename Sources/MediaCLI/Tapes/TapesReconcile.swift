@@ -213,7 +213,10 @@ struct ReconcileRun: Sendable {
             }
         }
         if let reason = outcome.stoppedBy {
-            console.warning("stopped (\(reason.words)); \(Formats.count(outcome.left, "tape")) left", hint: reason.hint)
+            console.warning(
+                "stopped (\(reason.words)); \(Formats.count(outcome.left, "tape")) left",
+                hint: outcome.obstacle?.hint ?? reason.hint
+            )
         } else if outcome.done > 0 {
             console.note("\(Formats.count(outcome.done, "tape")) updated")
         }
@@ -229,7 +232,7 @@ struct ReconcileRun: Sendable {
             let detail = outcome.detail.isEmpty ? "" : ": \(ErrorCatalog.clean(outcome.detail))"
             console.warning(
                 "stopped (\(reason.words)\(detail)); \(Formats.count(outcome.left, "tape")) left",
-                hint: reason.hint
+                hint: outcome.obstacle?.hint ?? reason.hint
             )
         } else if outcome.left > 0 {
             console.note("\(Formats.count(outcome.left, "tape")) left; run it again, or raise --limit")

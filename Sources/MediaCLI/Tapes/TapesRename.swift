@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import MediaCore
 internal import MediaStore
 internal import Tapes
@@ -33,8 +34,13 @@ struct TapesRename: ContextCommand {
         try console.requireOutput()
         let renamed = dryRun ? tape : try session.editor.rename(tape, to: title)
         let (old, new) = (ErrorCatalog.quoted(tape.title), ErrorCatalog.quoted(dryRun ? title : renamed.title))
-        console.text([dryRun ? "\(old) would be renamed to \(new)" : "renamed \(old) to \(new)"])
-        if renamed.association == .associated {
+        let isUnchanged = title.trimmingCharacters(in: .whitespacesAndNewlines) == tape.title
+        console.text([
+            isUnchanged
+                ? "the title is already \(old)"
+                : dryRun ? "\(old) would be renamed to \(new)" : "renamed \(old) to \(new)"
+        ])
+        if renamed.association == .associated, !isUnchanged {
             console.note("its album keeps its title")
         }
         return console.finish(

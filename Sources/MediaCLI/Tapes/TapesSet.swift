@@ -54,6 +54,7 @@ struct TapesSet: ContextCommand {
         let named = try clips.map { try session.clip($0, of: tape) }.uniqued { $0.id }
         try console.requireOutput()
         var changed: [ClipRecord] = []
+        let before = tape
         if !dryRun {
             changed = try named.map { try session.editor.set(clipChange, on: $0) }
             if clips.isEmpty {
@@ -63,10 +64,31 @@ struct TapesSet: ContextCommand {
         var outcome: AlbumOutcome? = .skipped
         if !changed.isEmpty { outcome = try await session.rearrange(tape) }
         console.records(.item, (dryRun ? named : changed).map { JSONRenderer.clip($0) })
-        let what = clips.isEmpty ? ErrorCatalog.quoted(tape.title) : Formats.count(named.count, "clip")
-        console.text([dryRun ? "\(what) would be changed" : "\(console.outputStyle.green("changed")) \(what)"])
+        console.text(lines(tape, isTapeChanged: tape != before, named, changed, console))
         console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))
         return console.finish(JSONRenderer.tape(tape) + ["items": JSONValue(named.count), "dry_run": .bool(dryRun)])
+    }
+
+    /// `changed` are the clips of `named` after the change.
+    private func lines(
+        _ tape: TapeRecord,
+        isTapeChanged: Bool,
+        _ named: [ClipRecord],
+        _ changed: [ClipRecord],
+        _ console: Console
+    ) -> [String] {
+        let title = ErrorCatalog.quoted(tape.title)
+        guard !dryRun else {
+            return ["\(clips.isEmpty ? title : Formats.count(named.count, "clip")) would be changed"]
+        }
+        let word = console.outputStyle.green("changed")
+        guard !clips.isEmpty else {
+            return [isTapeChanged ? "\(word) \(title)" : "\(title) already has these settings"]
+        }
+        let same = zip(named, changed).count { $0 == $1 }
+        let verb = same == 1 ? "has" : "have"
+        return (same < named.count ? ["\(word) \(Formats.count(named.count - same, "clip"))"] : [])
+            + (same > 0 ? ["\(Formats.count(same, "clip")) already \(verb) these settings"] : [])
     }
 }
 
@@ -117,7 +139,7 @@ struct ClipLookOptions: ParsableArguments {
     @Option("Volume, 0 to 1.", value: "volume", parsing: .unconditional)
     var volume: Double?
 
-    @Option("Display time of an image (default: 4s).", value: "time")
+    @Option("Display time of an image, in seconds or with a unit (default: 4s).", value: "time")
     var imageDuration: String?
 
     var isGiven: Bool {

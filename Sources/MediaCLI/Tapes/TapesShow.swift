@@ -63,7 +63,7 @@ struct TapeView: Sendable {
     var offline: Set<String>
     /// Whether albums are enabled.
     let hasAlbums: Bool
-    /// Differences in the folder of its album; nil if the folder cannot be read or the album is on a server.
+    /// Differences in the folder of its album; nil if the library cannot be read or the album is on a server.
     var findings: [AlbumFinding]?
 
     /// The link of a clip in the folder of the album.
@@ -87,8 +87,14 @@ struct TapeView: Sendable {
         findings = isFolder ? try await service.look(at: tape, clips) : nil
     }
 
+    /// Why the album cannot be read although it exists; nil otherwise.
+    private var damage: String? { findings?.first { $0.kind == .albumUnreadable }?.detail }
+
     /// nil if there is no album or it could not be read.
-    var isAlbumFound: Bool? { findings.map { !$0.contains { $0.kind == .albumMissing } } }
+    var isAlbumFound: Bool? {
+        guard damage == nil else { return nil }
+        return findings.map { !$0.contains { $0.kind == .albumMissing } }
+    }
 
     /// nil if the clip should have no link, or if its state is unknown.
     func linkState(of clip: ClipRecord) -> LinkState? {
@@ -114,7 +120,9 @@ struct TapeView: Sendable {
         }
         let id = TextRenderer.brief(tape.id)
         var notes: [String] = []
-        if let findings, !findings.isEmpty {
+        if let damage {
+            notes.append("\(ErrorCatalog.clean(damage)); to retry after that: mediactl tapes repair \(id)")
+        } else if let findings, !findings.isEmpty {
             notes.append(
                 isAlbumFound == true
                     ? "\(are(findings.count, "link")) missing from the album; to restore: mediactl tapes repair \(id)"
@@ -123,7 +131,9 @@ struct TapeView: Sendable {
         }
         if let count = pendingClips, count > 0 {
             let repair = link == nil ? "mediactl tapes reconcile --apply" : "mediactl tapes repair \(id)"
-            notes.append("\(are(count, "clip")) not in the album yet; to add: \(repair)")
+            // A damaged album must be restored or removed first.
+            let next = damage == nil ? "; to add: \(repair)" : ""
+            notes.append("\(are(count, "clip")) not in the album yet\(next)")
         }
         if !offline.isEmpty {
             let search = "mediactl tapes relink \(id) --in DIR"

@@ -57,11 +57,12 @@ struct TapesVerify: ContextCommand {
         _ console: Console
     ) -> ExitCode {
         let albums = "\(Formats.count(totals.albums, "album")) checked"
+        let repair = (["mediactl tapes repair"] + tapes.map { ShellWord.quoted($0) }).joined(separator: " ")
         console.note(
             findings.isEmpty
                 ? "\(albums), no problems found"
                 : "\(albums), \(Formats.count(findings.count, "problem")) found"
-                    + (isRepairable ? "; to repair: mediactl tapes repair" : "")
+                    + (isRepairable ? "; to repair: \(repair)" : "")
         )
         totals.note(on: console)
         let isUnknown = !findings.isEmpty && findings.allSatisfy { $0.kind == .albumUnknown }

@@ -134,7 +134,7 @@ struct AlbumAttempt {
         }
         let isUnusable = failure.reason.isOfAccess || [.libraryChanged, .albumMissing].contains(failure.reason)
         if isUnusable || tape.association != .associated { try makePending(failure.reason) }
-        if failure.reason.isOfAccess, !failure.isBelieved, let opened {
+        if failure.reason.isOfAccess, failure.obstacle == nil, !failure.isBelieved, let opened {
             try service.refuse(opened.access)
         }
         report(.pending, failure.reason.rawValue, details: failure.detail)
@@ -162,6 +162,7 @@ struct AlbumAttempt {
             reason: failure?.reason ?? tape.reason ?? filingReason ?? missing.first { $0.reason != nil }?.reason,
             detail: failure?.detail ?? clipDetail,
             isAlbumDamaged: failure?.isOfAlbum ?? false,
+            obstacle: failure?.obstacle,
             missingPermissions: permissions,
             pendingClips: missing.count,
             addedClips: addedClips,
@@ -188,7 +189,7 @@ extension AlbumAttempt {
         let record = try service.record()
         if let former = links.first(where: { service.isOfThisAddress($0, record) }) {
             // The tape's album is in another library: an unmounted disk or another account (trap 1).
-            throw AlbumFailure(.libraryChanged, detail: "its album is in \(former.libraryID)")
+            throw service.otherLibrary(opened.id, insteadOf: former.libraryID)
         }
         if !links.isEmpty {
             formerLink = links.last

@@ -63,6 +63,8 @@ struct AlbumFailure: Error, Equatable {
         }
     }
 
+    var obstacle: AlbumObstacle? { cause?.obstacle }
+
     var detailOrPermissions: String { detail.isEmpty ? missingPermissions.joined(separator: ", ") : detail }
 
     init(_ access: AlbumAccess) {
@@ -71,6 +73,8 @@ struct AlbumFailure: Error, Equatable {
         case .limited(let missing): self.init(.accessLimited, detail: access.detail, missing: missing)
         case .restricted, .denied, .authorized: self.init(.accessDenied, detail: access.detail)
         }
+        guard let obstacle = access.obstacle else { return }
+        cause = AlbumError(.unauthorized(.addOnly), detail: access.detail, obstacle: obstacle)
     }
 }
 

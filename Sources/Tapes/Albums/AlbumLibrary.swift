@@ -199,6 +199,8 @@ public struct AlbumOutcome: Sendable, Equatable {
     public var detail = ""
     /// Whether only this album is unreadable; the library responds.
     public var isAlbumDamaged = false
+    /// The cause, if it is known and what solves it depends on it.
+    public var obstacle: AlbumObstacle?
     /// The missing permissions, as named by the library.
     public var missingPermissions: [String] = []
     /// Number of clips that are not in the album.
@@ -214,6 +216,20 @@ public struct AlbumOutcome: Sendable, Equatable {
 
     /// Nothing to do.
     public static let skipped = AlbumOutcome(state: .skipped)
+}
+
+/// A cause of a failure that has another remedy than other failures of the same kind.
+public enum AlbumObstacle: Sendable, Equatable {
+    /// The folder has no library: its disk is not mounted, or the library was deleted.
+    case libraryMissing
+    /// The marker of the folder library cannot be read.
+    case markerDamaged
+    /// The folder has another library than the one with the album.
+    case otherFolder
+    /// The key of the server is for another account than the one with the album, or does not show its account.
+    case otherAccount
+    /// The album or the library was written by a newer version of mediactl, and is read-only.
+    case newerVersion
 }
 
 /// An error of a library (tapes contract 4.1).
@@ -249,11 +265,14 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     public var detail: String
     /// Status of a server's response.
     public var httpStatus: Int?
+    /// The cause, if it is known and what solves it depends on it.
+    public var obstacle: AlbumObstacle?
 
-    public init(_ kind: Kind, detail: String = "", httpStatus: Int? = nil) {
+    public init(_ kind: Kind, detail: String = "", httpStatus: Int? = nil, obstacle: AlbumObstacle? = nil) {
         self.kind = kind
         self.detail = detail
         self.httpStatus = httpStatus
+        self.obstacle = obstacle
     }
 
     /// Kind and detail, for logs.

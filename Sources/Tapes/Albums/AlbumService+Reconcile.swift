@@ -31,20 +31,20 @@ extension AlbumService {
             tapes = try store.tapesToAssociate(in: opened.id)
         } catch {
             let failure = try AlbumFailure(caught: error)
-            return outcome.stopped(by: failure.reason, failure.detailOrPermissions)
+            return outcome.stopped(by: failure.reason, failure.detailOrPermissions, failure.obstacle)
         }
         outcome.left = tapes.count
         for tape in tapes.prefix(max(0, limit)) {
             let (album, isLibraryWide) = try await attempt(tape.id, isRequested: true)
             if isLibraryWide, album.reason == .libraryChanged {
                 // Nothing was done: the disk or account is not the one with the albums.
-                return outcome.stopped(by: album.reason, album.detail)
+                return outcome.stopped(by: album.reason, album.detail, album.obstacle)
             }
             outcome.left -= 1
             guard album.state != .skipped else { continue }
             outcome.done += 1
             each(tape, album)
-            guard !isLibraryWide else { return outcome.stopped(by: album.reason, album.detail) }
+            guard !isLibraryWide else { return outcome.stopped(by: album.reason, album.detail, album.obstacle) }
         }
         for stone in plan.tombstones {
             switch try await process(stone, hint: nil) {
@@ -52,7 +52,7 @@ extension AlbumService {
             case .spared: break
             case .pending(let failure):
                 guard failure.isLibraryWide else { continue }
-                return outcome.stopped(by: failure.reason, failure.detail)
+                return outcome.stopped(by: failure.reason, failure.detail, failure.obstacle)
             }
         }
         return outcome
@@ -117,9 +117,13 @@ extension AlbumService {
 }
 
 extension ReconcileOutcome {
-    fileprivate func stopped(by reason: AssociationReason?, _ detail: String) -> ReconcileOutcome {
+    fileprivate func stopped(
+        by reason: AssociationReason?,
+        _ detail: String,
+        _ obstacle: AlbumObstacle?
+    ) -> ReconcileOutcome {
         var outcome = self
-        (outcome.stoppedBy, outcome.detail) = (reason, detail)
+        (outcome.stoppedBy, outcome.detail, outcome.obstacle) = (reason, detail, obstacle)
         return outcome
     }
 }
@@ -143,4 +147,6 @@ public struct ReconcileOutcome: Sendable, Equatable {
     public var stoppedBy: AssociationReason?
     /// The library's message for the user.
     public var detail: String = ""
+    /// The cause, if it is known and what solves it depends on it.
+    public var obstacle: AlbumObstacle?
 }

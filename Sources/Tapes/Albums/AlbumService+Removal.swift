@@ -84,7 +84,7 @@ extension AlbumService {
         do {
             if !assets.isEmpty {
                 let opened = try await open(.readWrite)
-                guard opened.id == link.libraryID else { throw AlbumFailure(.libraryChanged) }
+                guard opened.id == link.libraryID else { throw otherLibrary(opened.id, insteadOf: link.libraryID) }
                 try keep(opened, isGranted: false)
                 let results = try await library.remove(assets, from: link.albumID, hint: link.hint)
                 let kept = results.count { $0 != .removed }
@@ -96,6 +96,7 @@ extension AlbumService {
             outcome.state = .partly
             outcome.reason = failure.reason
             outcome.detail = failure.detail
+            outcome.obstacle = failure.obstacle
             outcome.missingPermissions = failure.missingPermissions
             let message = "not removed: \(failure.reason.rawValue)"
             report(.pending, link.tapeID, album: link.albumID, message, details: failure.detail)
@@ -177,7 +178,11 @@ extension AlbumService {
 
     private func delete(_ stone: AlbumTombstone, hint: [UInt8]?) async throws -> AlbumDeletion {
         let opened = try await open(.readWrite)
-        guard opened.id == stone.libraryID else { throw AlbumFailure(.libraryChanged, isLibraryWide: false) }
+        guard opened.id == stone.libraryID else {
+            var failure = otherLibrary(opened.id, insteadOf: stone.libraryID)
+            failure.isLibraryWide = false
+            throw failure
+        }
         try keep(opened, isGranted: false)
         do throws(AlbumError) {
             return try await library.deleteAlbum(stone.albumID, hint: hint)

@@ -6,7 +6,7 @@ public import MediaStore
 extension AlbumService {
     /// Compares the names in a tape's album with its clips, without waiting and without searching for the album.
     ///
-    /// - Returns: The differences; nil if there is no album, or none can be read at its last known path.
+    /// - Returns: The differences; nil if there is no album, or its library cannot be read.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func look(at tape: TapeRecord, _ clips: [ClipRecord]) async throws(TapesError) -> [AlbumFinding]? {
         guard policy.isEnabled, let link = try knownLink(of: tape.id) else { return nil }
@@ -16,6 +16,7 @@ extension AlbumService {
             switch error.kind {
             case .cancelled: throw TapesError(.cancelled, underlying: error)
             case .albumMissing: return [AlbumFinding(kind: .albumMissing, path: link.hint)]
+            case .albumDamaged: return [AlbumFinding(kind: .albumUnreadable, path: link.hint, detail: error.detail)]
             default: return nil
             }
         }

@@ -140,6 +140,7 @@ extension AlbumService {
             guard error.kind != .cancelled else { throw TapesError(.cancelled, underlying: error) }
             status.reason = AlbumFailure(error).reason
             status.detail = error.detail
+            status.obstacle = error.obstacle
         }
         return status
     }
@@ -162,6 +163,7 @@ extension AlbumService {
         if let failure {
             status.reason = AlbumFailure(failure).reason
             status.detail = failure.detail
+            status.obstacle = failure.obstacle
         } else if let identity = status.identity, let access = status.addOnly, access.isGranted {
             let id = try record().flatMap(identity.knownID) ?? identity.libraryID
             try keep(OpenLibrary(id: id, access: access, identity: identity), isGranted: true)
@@ -218,6 +220,7 @@ extension AlbumService {
                 link: link,
                 reason: failure?.reason,
                 detail: failure?.detail ?? "",
+                obstacle: failure?.obstacle,
                 pendingClips: clips.count { $0.association != .linked }
             )
         }

@@ -48,9 +48,19 @@ extension AlbumService {
     func confirm(_ opened: OpenLibrary) async throws {
         let known = try record()
         let identity = try await library.identity()
-        guard (known.flatMap(identity.knownID) ?? identity.libraryID) == opened.id else {
-            throw AlbumFailure(.libraryChanged)
-        }
+        let id = known.flatMap(identity.knownID) ?? identity.libraryID
+        guard id == opened.id else { throw otherLibrary(id, insteadOf: opened.id) }
+    }
+
+    /// The failure if the library at the address is not the one that has the album.
+    func otherLibrary(_ id: String, insteadOf known: String) -> AlbumFailure {
+        AlbumFailure(
+            AlbumError(
+                .libraryChanged,
+                detail: "\(library.address) now has the library \(id); the album is in \(known)",
+                obstacle: library.kind == "folder" ? .otherFolder : .otherAccount
+            )
+        )
     }
 
     func keep(_ opened: OpenLibrary, isGranted: Bool) throws(TapesError) {
@@ -130,6 +140,8 @@ public struct LibraryStatus: Sendable, Equatable {
     public var reason: AssociationReason?
     /// The library's message for the user.
     public var detail: String = ""
+    /// The cause, if it is known and what solves it depends on it.
+    public var obstacle: AlbumObstacle?
 }
 
 /// The access that an operation requires (contract 4.3).
@@ -165,6 +177,8 @@ public struct AlbumAccess: Sendable, Equatable {
     public var forbidsNewAlbums: Bool
     /// Whether the library does not exist yet, and adding creates it.
     public var willBeCreated = false
+    /// The cause of a refusal, if it is known and what solves it depends on it.
+    public var obstacle: AlbumObstacle?
 
     public init(_ state: State, fingerprint: String, detail: String = "", forbidsNewAlbums: Bool = false) {
         self.state = state

@@ -69,7 +69,13 @@ struct AlbumFolder {
     /// Throws if a newer version has written the album.
     func checkIsOurs() throws(AlbumError) {
         guard !manifest.isNewer, !root.marker.isNewer else {
-            throw AlbumError(.insufficient(["write"]), detail: "the album was written by a newer version of mediactl")
+            throw AlbumError(
+                .insufficient(["write"]),
+                detail: manifest.isNewer
+                    ? "a newer version of mediactl wrote the album in format \(manifest.version)"
+                    : root.marker.newerDetail,
+                obstacle: .newerVersion
+            )
         }
     }
 

@@ -120,7 +120,11 @@ extension FolderLibrary {
         case place(AlbumAccess, wasLibrary: Bool)
     }
 
-    static let isGone = AlbumError(.libraryChanged, detail: "the folder has no library; is its disk mounted?")
+    static let isGone = AlbumError(
+        .libraryChanged,
+        detail: "the folder has no library; is its disk mounted?",
+        obstacle: .libraryMissing
+    )
 
     /// Runs blocking work on the file system.
     func run<Value: Sendable>(
@@ -269,7 +273,8 @@ extension FolderLibrary {
             guard !root.marker.isNewer else {
                 throw AlbumError(
                     .insufficient(["write"]),
-                    detail: "the library was written by a newer version of mediactl"
+                    detail: root.marker.newerDetail,
+                    obstacle: .newerVersion
                 )
             }
             return Self.made(try AlbumFolder.make(title: title, tapeID: tapeID, in: root, at: now()))
@@ -401,7 +406,9 @@ enum FolderAccess {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "the file system is read-only")
         }
         if root.marker.isNewer {
-            return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "written by a newer version of mediactl")
+            var access = AlbumAccess(.restricted, fingerprint: fingerprint, detail: root.marker.newerDetail)
+            access.obstacle = .newerVersion
+            return access
         }
         guard rights.isSearchable else {
             return AlbumAccess(.denied, fingerprint: fingerprint, detail: "no permission to enter the root directory")
@@ -472,6 +479,8 @@ struct FolderMarker: Equatable {
     var libraryID: String { "folder:" + id }
     var isNewer: Bool { version > Self.version }
 
+    var newerDetail: String { "a newer version of mediactl wrote the library in format \(version)" }
+
     /// Reads the marker of a root; nil if there is none.
     ///
     /// - Throws: `.libraryChanged` for an invalid marker, `.unauthorized`, `.unreachable`.
@@ -491,7 +500,11 @@ struct FolderMarker: Equatable {
         return FolderMarker(id: id.uuidString.lowercased(), version: version)
     }
 
-    private static let unrecognized = AlbumError(.libraryChanged, detail: "the marker of the library is damaged")
+    private static let unrecognized = AlbumError(
+        .libraryChanged,
+        detail: "the marker of the library is damaged",
+        obstacle: .markerDamaged
+    )
 
     /// Makes a directory a root, unless another process has already done so. Returns the existing marker.
     static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) -> FolderMarker {

@@ -28,7 +28,14 @@ struct OpenRoot {
         }
         if let album = try scan(needing: level, uncertain: &uncertain, where: { $0.id == id }) { return album }
         if let uncertain { throw uncertain }
-        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library has replaced it") }
+        guard isExpected else {
+            let path = TerminalText.escaped(directory.path)
+            throw AlbumError(
+                .libraryChanged,
+                detail: "\(path) now has the library \(marker.libraryID), without the album",
+                obstacle: .otherFolder
+            )
+        }
         return nil
     }
 

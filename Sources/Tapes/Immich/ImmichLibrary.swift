@@ -80,7 +80,8 @@ public struct ImmichLibrary: AlbumLibrary {
         } else if identity.accountID == nil {
             throw AlbumError(
                 .libraryChanged,
-                detail: "another API key, without the permission to read its account (user.read)"
+                detail: "another API key, without the permission to read its account (user.read)",
+                obstacle: .otherAccount
             )
         }
         return identity

@@ -135,6 +135,15 @@ import Testing
         }
     }
 
+    /// The server is another one, whatever its page contains.
+    @Test func aMissingRouteIsReportedAsAnotherServer() {
+        let found = CaptureError(.notFound, detail: "status 404, an HTML page", httpStatus: 404)
+        let error = ErrorCatalog.userFacingError(of: found, in: .registration)
+        error.expectOurStyle()
+        #expect(error.message == "no capture server at this address (404)" && error.code == "not_found")
+        #expect(error.hint?.hasPrefix("check --server") == true && error.exitCode == .notFound)
+    }
+
     /// A full upload may be too large; a hash is not.
     @Test(arguments: [(CaptureOperation.submission, false), (.upload("c"), true)])
     func onlyUploadsOfMediaAreTooLarge(_ operation: CaptureOperation, _ isUpload: Bool) {

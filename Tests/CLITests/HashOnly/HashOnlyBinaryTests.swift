@@ -214,6 +214,11 @@ import Testing
         #expect(failed.errors.contains("retry later with \(command)") && !failed.errors.contains("hash-only retry"))
         let all = try await fixture.run(["retry", "--all"])
         #expect(all.exitCode == 0 && all.errors.contains("to send it again: \(command)\n"), "\(all.errors)")
+        // If another server is configured, the command specifies the one that the capture is for.
+        let configured = ["MEDIACTL_CAPTURE_URL": "http://127.0.0.1:1", "MEDIACTL_CAPTURE_PROFILE": "reference"]
+        let elsewhere = try await fixture.run(["retry", "--all"], extra: configured)
+        let toOwn = "mediactl --server \(fixture.sandbox.baseURL) hash-only send --capture-profile mediactl-1 "
+        #expect(elsewhere.errors.contains("to send it again: \(toOwn)\(fixture.photo) --depth FILE"), "\(elsewhere)")
         let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
         for option in [[], ["--as-hash-only"]] {
             let one = try await fixture.run(["retry", id] + option)

@@ -239,6 +239,59 @@ import Testing
         #expect(Set(verified.items.compactMap { $0["state"] as? String }) == ["unknown", "found"])
     }
 
+    /// After the printed steps, the tape has a complete album.
+    @Test func theNoteAboutADamagedAlbumRepairsIt() async throws {
+        let fixture = try await TapeFixture.withTape("T")
+        _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
+        let manifest = fixture.album("Tapes – T") + "/.mediactl-album.json"
+        try Data("{".utf8).write(to: URL(fileURLWithPath: manifest))
+        _ = try await fixture.run("add", "T", try fixture.original("b.jpg"))
+        let shown = try await fixture.json("show", "T")
+        let (errors, id) = (shown.result.errors, try #require(shown.last["tape_id"] as? String).prefix(8))
+        #expect(shown.last["album_found"] is NSNull && errors.contains("restore its .mediactl-album.json"), "\(errors)")
+        #expect(errors.contains("to retry after that: mediactl tapes repair \(id)\n"), "\(errors)")
+        #expect(errors.hasSuffix("note: 1 clip is not in the album yet\n"), "\(errors)")
+        try FileManager.default.removeItem(atPath: manifest)
+        #expect(try await fixture.run("repair", "T").exitCode == 0)
+        #expect(try fixture.links("Tapes – T (2)").count == 2)
+    }
+
+    // ADR 0020: the hints are commands that work.
+    @Test func anotherLibraryAtTheRootCanBeUsed() async throws {
+        let fixture = try await TapeFixture.withTape("T")
+        _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
+        let root = fixture.pictures + "/Tapes"
+        try FileManager.default.moveItem(atPath: root, toPath: root + "-away")
+        let gone = try await fixture.run("add", "T", try fixture.original("b.jpg"))
+        #expect(gone.errors.contains("if the library is lost: mediactl tapes library init --yes"), "\(gone.errors)")
+        #expect(try await fixture.run("library", "init", "--yes").exitCode == 0)
+        let other = try await fixture.run("add", "T", try fixture.original("c.jpg"))
+        #expect(other.errors.contains("(\(root) now has the library folder:"), "\(other.errors)")
+        #expect(other.errors.contains("for a new album here: mediactl tapes album unlink TAPE"), "\(other.errors)")
+        #expect(try await fixture.run("album", "unlink", "T").exitCode == 0)
+        let applied = try await fixture.json("reconcile", "--apply")
+        #expect(applied.items.first?["created"] as? Bool == true, "\(applied.result)")
+        #expect(try fixture.links("Tapes – T").count == 3)
+    }
+
+    /// No permission is missing, and the attempt is repeated with the same result.
+    @Test func albumsOfANewerVersionAreReportedAsSuch() async throws {
+        let fixture = try await TapeFixture.withTape("T")
+        _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
+        let manifest = fixture.album("Tapes – T") + "/.mediactl-album.json"
+        let text = try String(contentsOfFile: manifest, encoding: .utf8)
+        try Data(text.replacing("\"version\": 1", with: "\"version\": 2").utf8)
+            .write(to: URL(fileURLWithPath: manifest))
+        for name in ["b.jpg", "c.jpg"] {
+            let added = try await fixture.run("add", "T", try fixture.original(name))
+            let cause = "(a newer version of mediactl wrote the album in format 2)\n"
+            #expect(added.exitCode == 0 && added.errors.contains(cause), "\(added.errors)")
+            #expect(added.errors.contains("hint: use the version of mediactl that wrote it"), "\(added.errors)")
+        }
+        let applied = try await fixture.run("reconcile", "--apply")
+        #expect(applied.exitCode == 4 && applied.errors.contains("hint: use the version"), "\(applied)")
+    }
+
     // An address that was removed or mistyped: the tape gets another album there, and that is reported once.
     @Test func albumsElsewhereAreReported() async throws {
         let fixture = try await TapeFixture.withTape("T")

@@ -166,6 +166,7 @@ import Testing
         #expect(verified.result.exitCode == 1 && verified.count("pending_clips") == 1)
         #expect(verified.items.map { $0["finding"] as? String } == ["clip_pending", "original_missing"])
         #expect(verified.result.errors.contains("2 problems found; to repair: mediactl tapes repair\n"))
+        #expect(try await fixture.run("verify", "T").errors.contains("to repair: mediactl tapes repair T\n"))
         #expect(try await fixture.json("repair", "-n").count("pending_clips") == 1)
         let repaired = try await fixture.json("repair")
         #expect(repaired.result.exitCode == 0 && repaired.count("pending_clips") == 0)
@@ -318,6 +319,8 @@ import Testing
         )
         #expect(try SyncFixture.report(of: zero).items.first?["path"] as? String == paths[1])
         #expect(try await fixture.run("add", "T", "--files-from", fixture.runner.home.file("none")).exitCode == 2)
+        let empty = try await fixture.run("add", "T", "--files-from", "/dev/null")
+        #expect(empty.exitCode == 0 && empty.errors == "mediactl: note: nothing to add\n", "\(empty)")
     }
 
     @Test func livePhotosAreOneClip() async throws {

@@ -116,6 +116,38 @@ import Testing
         #expect(AlbumWarning(saved: Formats.count(count, "clip"), count: count, outcome)?.text == text)
     }
 
+    /// The remedies of a folder do not help with a server, nor those of another cause.
+    @Test(
+        arguments: [
+            (
+                .libraryMissing,
+                "if the library is lost: mediactl tapes library init --yes, then mediactl tapes album unlink"
+            ),
+            (.markerDamaged, "without a backup, remove it, then: mediactl tapes library init --yes"),
+            (.otherFolder, "for an album that is here: mediactl tapes album link TAPE ALBUM"),
+            (
+                .otherAccount,
+                "with user.read of the account that has the albums: mediactl tapes library init --api-key-file"
+            ),
+            (.newerVersion, "use the version of mediactl that wrote it, or a later one"),
+        ] as [(AlbumObstacle, String)]
+    )
+    func hintsAreAboutTheCause(obstacle: AlbumObstacle, part: String) throws {
+        let outcome = AlbumOutcome(
+            state: .pending,
+            reason: .libraryChanged,
+            detail: "the cause",
+            obstacle: obstacle,
+            pendingClips: 1
+        )
+        let warning = try #require(AlbumWarning(saved: "1 clip", count: 1, outcome))
+        #expect(warning.hint?.contains(part) == true && warning.text.contains("was not updated (the cause)"))
+        let refusal = AlbumError(.libraryChanged, obstacle: obstacle)
+        let error = TapesError(.libraryUnusable, value: "library_changed", underlying: refusal)
+        #expect(ErrorCatalog.userFacingError(of: error).hint == warning.hint)
+        #expect(warning.hint?.contains("api-key") == (obstacle == .otherAccount))
+    }
+
     /// Nothing is saved by an export to standard output.
     @Test(arguments: [
         (nil, "the album of the tape was not updated (library unreachable) - will retry"),

@@ -78,6 +78,16 @@ import Testing
         }
     }
 
+    /// A pasted command uses the library of the command that printed it.
+    @Test func printedCommandsHaveTheLibrary() async throws {
+        var fixture = fixture
+        fixture.runner.environment["MEDIACTL_LIBRARY_URL"] = nil
+        _ = try await fixture.run("create", "Sea")
+        let added = try await fixture.run("add", "Sea", try fixture.original("a.mp4"), "--library-url", server.address)
+        let command = "mediactl tapes library init --library-url \(server.address)"
+        #expect(added.exitCode == 0 && added.errors.contains("to set it up: \(command)\n"), "\(added.errors)")
+    }
+
     // R9, R11: deleting without the flag sends no request; listing never does.
     @Test func unreachableLibrariesDoNotPreventTapeChanges() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]

@@ -89,6 +89,26 @@ import Testing
         #expect(try await fixture.run("move", "T", "1", "--to", "\(Int.max)").exitCode == 0)
     }
 
+    @Test("a change that changes nothing is reported as such") func unchanged() async throws {
+        let fixture = try await fixture(["a.jpg", "b.jpg"])
+        let name = fixture.runner.home.file("b.jpg")
+        for option in [[], ["--dry-run"]] {
+            let moved = try await fixture.runner.run(["tapes", "move", "T", "2", "--position", "9"] + option)
+            #expect(moved.exitCode == 0 && moved.output == "\(name) is already at position 2\n", "\(moved)")
+            let renamed = try await fixture.runner.run(["tapes", "rename", "T", " T "] + option)
+            #expect(renamed.exitCode == 0 && renamed.output == "the title is already \"T\"\n", "\(renamed)")
+            #expect(renamed.errors.isEmpty)
+        }
+        for (words, line) in [
+            (["--scale", "fill"], "changed \"T\""), (["--scale", "fill"], "\"T\" already has these settings"),
+            (["--clip", "1", "--rotate", "90"], "changed 1 clip"),
+            (["--clip", "1", "--rotate", "90"], "1 clip already has these settings"),
+            (["--clip", "1", "--clip", "2", "--rotate", "90"], "changed 1 clip\n1 clip already has these settings"),
+        ] {
+            #expect(try await fixture.runner.run(["tapes", "set", "T"] + words).output == line + "\n")
+        }
+    }
+
     @Test("a clip is selected by number, file name or the beginning of its ID") func selection() async throws {
         let fixture = try await fixture()
         let id = try #require(try await fixture.clips("T").last?["clip_id"] as? String)

@@ -272,6 +272,38 @@ import Testing
         #expect(profile == line.replacing("mediactl", with: "mediactl --profile p"))
     }
 
+    /// Only commands that accept them have the library, or the profile of the capture server.
+    @Test(
+        arguments: [
+            ("to retry: mediactl tapes reconcile --apply", "to retry: mediactl tapes reconcile LIBRARY --apply"),
+            (
+                "mediactl tapes library status; then: mediactl tapes library grant",
+                "mediactl tapes library status LIBRARY; then: mediactl tapes library grant LIBRARY"
+            ),
+            ("with: mediactl tapes album unlink TAPE", "with: mediactl tapes album unlink LIBRARY TAPE"),
+            (
+                "mediactl tapes show 5f0c --library-url=u --library l",
+                "mediactl tapes show 5f0c --library-url=u --library l"
+            ),
+            ("mediactl tapes relink TAPE --in DIR", "mediactl tapes relink TAPE --in DIR"),
+            ("mediactl uploads list", "mediactl uploads list"),
+            ("mediactl hash-only FILE --depth FILE", "mediactl hash-only PROFILE FILE --depth FILE"),
+            ("mediactl hash-only register --replace", "mediactl hash-only register PROFILE --replace"),
+            ("mediactl hash-only send a.jpg", "mediactl hash-only send PROFILE a.jpg"),
+            ("mediactl hash-only retry --all", "mediactl hash-only retry --all"),
+        ]
+    )
+    func printedCommandsHaveTheLibraryAndTheCaptureProfile(_ line: String, _ completed: String) {
+        let options = HintOptions(
+            choices: [.albumsLibrary: "immich", .libraryURL: "https://h", .captureProfile: "reference"]
+        )
+        let expected = completed.replacing("LIBRARY", with: "--library immich --library-url https://h")
+            .replacing("PROFILE", with: "--capture-profile reference")
+        #expect(options.addingPlaces(to: line) == expected)
+        let places = HintOptions(dataDirectory: "/d", choices: options.choices).addingPlaces(to: line)
+        #expect(places == expected.replacing("mediactl ", with: "mediactl --data-dir /d "))
+    }
+
     /// A name with a control character is not escaped as in messages: that would be another directory.
     @Test(arguments: [
         ("", "''"), ("/d", "/d"), ("d d", "'d d'"), ("d'd", #"'d'\''d'"#), ("d\u{1b}d", #"$'d\033d'"#),

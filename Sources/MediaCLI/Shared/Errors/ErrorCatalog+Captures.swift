@@ -99,8 +99,12 @@ extension ErrorCatalog {
             )
         // Capture servers have no logins; the server refuses the device.
         case .unauthorized: Text(error, as: .forbidden)
+        // For an unknown capture or device, a capture server also sends an error code.
         case .notFound:
-            .table(error, as: .unexpectedResponse, hint: "check --server; this may be a proxy, or not a capture server")
+            Text(
+                "no capture server at this address\(error.status)",
+                hint: "check --server and its path; this may be another server, or a proxy"
+            )
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
         case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it does not accept captures")
         case .unknownOutcome: unknownOutcome(error, in: operation)

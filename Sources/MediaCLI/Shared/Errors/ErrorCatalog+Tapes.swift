@@ -5,7 +5,7 @@ internal import Outcomes
 internal import Tapes
 
 extension TapesError: CatalogedError {
-    private var album: AlbumError? { underlying as? AlbumError }
+    fileprivate var album: AlbumError? { underlying as? AlbumError }
 
     /// The error's own detail, otherwise that of the library.
     var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
@@ -96,7 +96,11 @@ extension ErrorCatalog {
             )
         case .fileUnreadable: .unreadable(error)
         case .libraryUnusable:
-            .table(error, hint: reason(of: error)?.hint ?? "mediactl tapes library status shows what is missing")
+            .table(
+                error,
+                hint: error.album?.obstacle?.hint ?? reason(of: error)?.hint
+                    ?? "mediactl tapes library status shows what is missing"
+            )
         case .trimTooLong where error.path != nil:
             Text(
                 "the trim range exceeds the length of \(error.file)" + error.suffix,

@@ -47,7 +47,8 @@ struct ParseFailure {
 
     var userFacingError: UserFacingError {
         secretAsArgument ?? line.unintendedHelp.map(unknown(option:)) ?? misspelledCommand ?? dashedValue
-            ?? unknownOption ?? refusedValue ?? overlookedOption ?? standardStream ?? .usage(message, hint: helpHint)
+            ?? negativeID ?? unknownOption ?? refusedValue ?? overlookedOption ?? standardStream
+            ?? .usage(message, hint: helpHint)
     }
 
     /// `-` in place of a file.
@@ -208,6 +209,19 @@ struct ParseFailure {
             )
         }
         return nil
+    }
+
+    /// A negative number in place of an ID, which the parser takes for an option. After an option it may be its value.
+    private var negativeID: UserFacingError? {
+        guard parserMessage.firstMatch(of: /^Unknown option '-[0-9]|argument '<id>|^Specify\b/) != nil else {
+            return nil
+        }
+        let words = Array(arguments.prefix { $0 != "--" })
+        let found = zip(words, words.dropFirst())
+            .first { !$0.hasPrefix("-") && $1.wholeMatch(of: /-[0-9]+/) != nil }
+        let help = MediactlCommand.helpMessage(for: line.path.last, columns: 80).split(separator: "\n")
+        guard let word = found?.1, help.contains(where: { $0.hasPrefix("  <id>") }) else { return nil }
+        return .usage("<id>: \(ErrorCatalog.quoted(word)) is not a valid ID", hint: helpHint)
     }
 
     private static func isDashedNumber(_ word: String) -> Bool {

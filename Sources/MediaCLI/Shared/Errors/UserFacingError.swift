@@ -44,6 +44,13 @@ struct UserFacingError: Error, Sendable, Equatable {
         return completed
     }
 
+    /// Adds the options to every command of the hint.
+    func reaching(_ options: HintOptions) -> UserFacingError {
+        var completed = self
+        completed.hint = hint.map { options.addingPlaces(to: $0) }
+        return completed
+    }
+
     /// Prefixes the message with the file, unless the message already contains it.
     func naming(_ path: [UInt8]) -> UserFacingError {
         let name = ErrorCatalog.quoted(path)

@@ -5,6 +5,13 @@ internal import MediaTransport
 protocol ConnectionFlags {
     /// nil for flags that were not given.
     var flags: SettingsFlags { get }
+
+    /// The flags besides `--server` that choose a library or a server, and are therefore added to printed commands.
+    static var hintKeys: [SettingKey] { get }
+}
+
+extension ConnectionFlags {
+    static var hintKeys: [SettingKey] { [] }
 }
 
 /// The upload server and its connection.
@@ -86,6 +93,8 @@ struct UploadConnectionOptions<Base: ParsableArguments & ConnectionFlags>: Parsa
     @OptionGroup var rate: RateOptions
 
     var flags: SettingsFlags { base.flags + rate.flags }
+
+    static var hintKeys: [SettingKey] { Base.hintKeys }
 }
 
 /// Bandwidth of uploads.

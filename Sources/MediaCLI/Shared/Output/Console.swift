@@ -308,7 +308,7 @@ final class Console: Sendable {
 
 /// Options of the command line that a printed command needs as well: without `--server` and `--user`, it would use the
 /// server of the environment or the settings, or none; without `--data-dir`, `--config` and `--profile`, other tokens and
-/// settings.
+/// settings; without `choices`, another library.
 struct HintOptions: Sendable {
     var server: String?
     var user: String?
@@ -318,12 +318,16 @@ struct HintOptions: Sendable {
     var settingsFile: String?
     /// `--profile`
     var profile: String?
+    /// The library or the profile of the server, by `ConnectionFlags.hintKeys`.
+    var choices: [SettingKey: String] = [:]
 
-    private var isEmpty: Bool { (server ?? user ?? dataDirectory ?? settingsFile ?? profile) == nil }
+    private var isEmpty: Bool {
+        (server ?? user ?? dataDirectory ?? settingsFile ?? profile) == nil && choices.isEmpty
+    }
 
     /// Adds `--data-dir`, `--config` and `--profile` to each command of a line, and `--server` to each `ServerCommand`.
-    /// They are accepted before the name of the command, so that its end need not be found. Quoted titles and paths are
-    /// unchanged.
+    /// They are accepted before the name of the command; the `choices` that it accepts follow the name. Quoted titles and
+    /// paths are unchanged.
     func addingPlaces(to line: String) -> String {
         guard !isEmpty, Self.hasCommand(line) else { return line }
         let starts = line.ranges(of: /(?:^|[ (])mediactl (?=[a-z])/)
@@ -334,14 +338,21 @@ struct HintOptions: Sendable {
             end = start.upperBound
             // A repeated command line already has them.
             let words = line[end..<(index + 1 < starts.count ? starts[index + 1].lowerBound : line.endIndex)]
-            guard let command = MediactlCommand.printed(words), command != Help.self else { continue }
+            guard let (command, nameEnd) = MediactlCommand.printed(words), command != Help.self else { continue }
+            func isMissing(_ name: String) -> Bool { !words.contains("\(name) ") && !words.contains("\(name)=") }
             let options = [
                 ("--data-dir", dataDirectory), ("--config", settingsFile), ("--profile", profile),
                 ("--server", command is any ServerCommand.Type ? server : nil),
             ]
             for (name, value) in options {
-                guard let value, !words.contains("\(name) "), !words.contains("\(name)=") else { continue }
+                guard let value, isMissing(name) else { continue }
                 completed += "\(name) \(ShellWord.quoted(value)) "
+            }
+            completed += line[end..<nameEnd]
+            end = nameEnd
+            for key in (command as? any ContextCommand.Type)?.hintKeys ?? [] {
+                guard let value = choices[key], isMissing(key.flag) else { continue }
+                completed += " \(key.flag) \(ShellWord.quoted(value))"
             }
         }
         return completed + line[end...]
@@ -360,7 +371,7 @@ struct HintOptions: Sendable {
     func added(to hint: String) -> String {
         let form = /mediactl ([a-z]+(?: [a-z]+)*)(?: (?:[0-9a-f]+|--[a-z0-9-]+|keep|remove))*$/
         guard let match = hint.firstMatch(of: form),
-            MediactlCommand.printed(match.1) is any UploadServerCommand.Type
+            MediactlCommand.printed(match.1)?.command is any UploadServerCommand.Type
         else { return hint }
         var options = server.map { " --server \(ShellWord.quoted($0))" } ?? ""
         if let user {

@@ -38,7 +38,8 @@ struct SettingsSession: Sendable {
                 user: flags[.user],
                 dataDirectory: global.dataDir,
                 settingsFile: global.config,
-                profile: flags.profile
+                profile: flags.profile,
+                choices: flags.values.filter { type(of: connection).hintKeys.contains($0.key) }
             )
         )
         for note in settings.notes { console.note(note) }
@@ -92,12 +93,13 @@ struct SettingsSession: Sendable {
         return try settings.addresses[service].map { try named($0.value, allowingPath: allowsPath) }
     }
 
-    /// Whether a printed command needs `--server` to use this upload server: the command line specifies it, or another
-    /// one is configured.
-    func needsServerOption(for baseURL: String) -> Bool {
+    /// Whether a printed command needs `--server` to use this server: the command line specifies it, or another one is
+    /// configured, or none. An upload server is in the token store, so that none needs to be configured.
+    func needsServerOption(for baseURL: String, of service: SettingKey = .uploadsURL) -> Bool {
         guard flags[.server] == nil else { return true }
-        guard let configured = settings.addresses[.uploadsURL]?.value else { return false }
-        return (try? ServerURL(configured, allowingPath: true).scope) != (try? ServerURL(baseURL).scope)
+        guard let configured = settings.addresses[service]?.value else { return service != .uploadsURL }
+        let server = try? ServerURL(baseURL, allowingPath: service != .uploadsURL)
+        return (try? ServerURL(configured, allowingPath: true).scope) != server?.scope
     }
 
     private func named(_ text: String, allowingPath: Bool) throws(ServerURLError) -> ServerURL {
