@@ -77,7 +77,8 @@ extension OutcomeTable {
     ) -> HTTPOutcome {
         let refinement = server.refinements.first { $0.applies(to: status, call, mark) }
         let code = refinement?.code ?? defaultCode(of: status)
-        return HTTPOutcome(code: code, isRetryable: refinement?.isRetryable ?? isPassing(status, code))
+        // A 501 is permanent: the server does not implement the request.
+        return HTTPOutcome(code: code, isRetryable: refinement?.isRetryable ?? (status != 501 && code.isRetryable))
     }
 
     private static func defaultCode(of status: Int) -> OutcomeCode {
@@ -97,10 +98,5 @@ extension OutcomeTable {
         case 500..<600: .serverError
         default: .unexpectedResponse
         }
-    }
-
-    /// Whether the failure may be temporary. A 501 is permanent: the server does not implement the request.
-    private static func isPassing(_ status: Int, _ code: OutcomeCode) -> Bool {
-        status != 501 && code.isRetryable
     }
 }

@@ -42,7 +42,7 @@ extension OutcomeCode {
         .hint("nothing is sent unsigned; check the key, or the program that signs")
     /// The key cannot be read, or is not the registered one.
     public static let keyUnusable = OutcomeCode("key_unusable", exit: 2)
-        .message("the key cannot be used{detail}")
+        .message("the key cannot be used{path}{detail}")
         .hint(
             """
             a key file is P-256 in PKCS#8, without a passphrase and with mode 0600; see mediactl hash-only \
@@ -115,6 +115,7 @@ extension OutcomeCode {
     /// No stored capture has this ID or hash.
     public static let captureUnknown = OutcomeCode("capture_unknown", exit: 5)
         .message("no unique capture matches {value}{detail}")
+        .hint("mediactl hash-only list shows the IDs; a unique prefix is enough")
     /// The capture is submitted only on explicit request: it was made before modes existed, or is an upload of the media.
     public static let localOnly = OutcomeCode("local_only", exit: 2)
         .message("capture {value} is not submitted by retry{detail}")
@@ -124,18 +125,17 @@ extension OutcomeCode {
         .message("the capture is not signed yet{detail}")
     /// The stored record is damaged.
     public static let recordUnusable = OutcomeCode("record_unusable", exit: 12)
-        .message("the record of capture {value} is damaged{detail}")
     /// The vault or its key cannot be used; nothing in it was changed.
     public static let vaultUnusable = OutcomeCode("vault_unusable", exit: 12)
-        .message("the vault cannot be used{detail}")
+        .message("the vault cannot be used{path}{detail}")
         .hint("check its permissions, and its key; nothing in it was changed")
     /// A file in the vault was modified.
     public static let mediaDamaged = OutcomeCode("media_damaged", exit: 8)
-        .message("the copy in the vault is damaged{detail}")
+        .message("the copy in the vault is damaged{path}{detail}")
         .hint("it was modified, or belongs to another capture; the record itself is intact")
     /// The vault does not have the copy.
     public static let mediaMissing = OutcomeCode("media_missing", exit: 12)
-        .message("the vault does not have the copy{detail}")
+        .message("the vault does not have the copy{path}{detail}")
         .hint("restore it from a backup of the data directory; the record itself is intact")
 
     static let localCodes: [OutcomeCode] = [
@@ -156,56 +156,40 @@ extension OutcomeCode {
         .message("internal error{detail}")
     /// Not enough threads or file descriptors to run.
     public static let resourcesExhausted = OutcomeCode("resources_exhausted", exit: 1)
-        .message("not enough threads or file descriptors to run")
     /// Usage error.
     public static let usage = OutcomeCode("usage", exit: 2)
-        .message("usage error")
     /// A setting with an invalid value, or an unknown one.
     public static let invalidSetting = OutcomeCode("invalid_setting", exit: 2)
-        .message("a setting with an invalid value, or an unknown one")
     /// The server's address cannot be used.
     public static let invalidServer = OutcomeCode("invalid_server", exit: 2)
         .message("the server's address cannot be used")
     /// No server is configured.
     public static let noServer = OutcomeCode("no_server", exit: 2)
-        .message("no server is configured")
     /// No user, password or key is configured.
     public static let noCredentials = OutcomeCode("no_credentials", exit: 4)
         .message("no user, password or key is configured")
     /// The manifest has errors.
     public static let invalidManifest = OutcomeCode("invalid_manifest", exit: 2)
-        .message("the manifest has errors")
     /// The report cannot be written.
     public static let reportFailed = OutcomeCode("report_failed", exit: 2)
-        .message("the report cannot be written")
     /// The directory cannot be watched.
     public static let cannotWatch = OutcomeCode("cannot_watch", exit: 2)
-        .message("the directory cannot be watched")
     /// No upload has this ID.
     public static let unknownUpload = OutcomeCode("unknown_upload", exit: 5)
-        .message("no upload has this ID")
     /// Standard output cannot be written.
     public static let outputFailed = OutcomeCode("output_failed", exit: 1)
-        .message("standard output cannot be written")
     /// An output file cannot be created.
     public static let outputUnusable = OutcomeCode("output_unusable", exit: 2)
-        .message("an output file cannot be created")
     /// The import cannot be read.
     public static let invalidImport = OutcomeCode("invalid_import", exit: 2)
-        .message("the import cannot be read")
     /// Stopped by a signal.
     public static let interrupted = OutcomeCode("interrupted", exit: 130)
-        .message("stopped by a signal")
     /// No kept response has this ID.
     public static let unknownResponse = OutcomeCode("unknown_response", exit: 5)
-        .message("no kept response has this ID")
     /// The response contains no delete token, or more than one.
     public static let noTokenFound = OutcomeCode("no_token_found", exit: 11)
-        .message("the response contains no delete token, or more than one")
     /// Another file of the same host has this delete token.
     public static let tokenInUse = OutcomeCode("token_in_use", exit: 10)
-        .message("another file of the same host has this delete token")
     /// The entry with this delete token was removed on this machine.
     public static let tokenRemoved = OutcomeCode("token_removed", exit: 10)
-        .message("the entry with this delete token was removed on this machine")
 }

@@ -12,7 +12,7 @@ extension OutcomeCode {
         .hint("check the spelling of the path")
     /// The file cannot be opened or read.
     public static let fileUnreadable = OutcomeCode("file_unreadable", exit: 2)
-        .message("cannot read {file}{detail}")
+        .message("cannot read {file}{reason}")
     /// It is a directory; only files are uploaded.
     public static let isDirectory = OutcomeCode("is_directory", exit: 2)
         .message("cannot upload {file}: it is a directory")
@@ -67,15 +67,12 @@ extension OutcomeCode {
 
     /// A detail violates a rule of the server.
     public static let invalidDetail = OutcomeCode("invalid_detail", exit: 2)
-        .message("cannot use {value}{detail}")
     /// Another process is uploading the same file.
     public static let uploadInProgress = OutcomeCode("upload_in_progress", exit: 10)
         .message("{file} is being uploaded by another mediactl")
         .hint("wait for it to finish; check with: mediactl uploads status")
     /// The file is on the server, but its delete token is lost.
     public static let tokenLost = OutcomeCode("token_lost", exit: 11)
-        .message("the file is on the server, but its delete token is lost{detail}")
-        .hint("to have it deleted, contact the operator of the server")
     /// The file is on the server, but its delete token is stored only in a rescue file.
     public static let tokenNotStored = OutcomeCode("token_not_stored", exit: 12)
         .message("the file is on the server, but its delete token could not be stored{detail}")
@@ -101,19 +98,14 @@ extension OutcomeCode {
         .hint("mediactl media list shows what is still on the server")
     /// The server has these bytes, but not in this event, and refused to add them to it.
     public static let refusedDuplicate = OutcomeCode("refused_duplicate", exit: 10)
-        .message("the server has the same bytes outside the event and refused the file{detail}")
     /// A file selected by its event that is also in another event.
     public static let inOtherEvent = OutcomeCode("in_other_event", exit: 10)
-        .message("a file selected by its event is also in another event")
     /// The server does not list a file that an upload reported as stored.
     public static let notListed = OutcomeCode("not_listed", exit: 3)
-        .message("the server does not list the file in its event")
     /// A filter by a value that this server does not report.
     public static let filterUnavailable = OutcomeCode("filter_unavailable", exit: 2)
-        .message("cannot filter by this{detail}")
     /// The guest upload is already hidden.
     public static let alreadyHidden = OutcomeCode("already_hidden", exit: 10)
-        .message("the guest upload is already hidden")
     /// A deletion without a token, and the file on the server cannot be verified; nothing was deleted.
     public static let adminUnverified = OutcomeCode("admin_unverified", exit: 1)
         .message("cannot verify that {id} is still the same file; nothing was deleted{detail}")
@@ -128,7 +120,6 @@ extension OutcomeCode {
         .hint("upload it again with: mediactl upload FILE")
     /// The upload is finished or discarded, belongs to another host, or its file no longer exists.
     public static let notResumable = OutcomeCode("not_resumable", exit: 10)
-        .message("cannot resume {file}{detail}")
     /// The event link is unknown to the server, expired, revoked, or for another server.
     public static let invalidEventLink = OutcomeCode("invalid_event_link", exit: 4)
         .message("the event link is not valid{detail}")

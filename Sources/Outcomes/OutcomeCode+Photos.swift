@@ -25,10 +25,10 @@ extension OutcomeCode {
         .hint("the old key still works: log in with it, without --email")
     /// A date that the server does not accept.
     public static let invalidDate = OutcomeCode("invalid_date", exit: 2)
-        .message("{value} is not a date the server accepts{detail}")
     /// The index has no photo with this ID.
     public static let unknownPhoto = OutcomeCode("unknown_photo", exit: 5)
-        .message("no such photo in the index")
+        .message("{id} is not in the index")
+        .hint("mediactl sync list shows the IDs; mediactl sync --full updates the index")
     /// No complete index for this server yet.
     public static let neverSynchronized = OutcomeCode("never_synchronized", exit: 5)
         .message("no index for this server yet")
@@ -74,19 +74,19 @@ extension OutcomeCode {
         .hint("mediactl sync --full updates the index")
     /// A downloaded file carries the ID of another photo.
     public static let wrongPhoto = OutcomeCode("wrong_photo", exit: 8)
-        .message("the server sent another photo{detail}")
+        .message("the server sent another photo instead of {id}{detail}")
         .hint("nothing was stored; to check all photos on the server: mediactl sync verify --server-content")
     /// A downloaded file could not be verified; it is stored under a name that ends in .unverified.
     public static let unverifiedPhoto = OutcomeCode("unverified_photo", exit: 8)
-        .message("{file} cannot be verified{detail}")
+        .message("{id} cannot be verified{detail}; stored as {file}")
         .hint("keep any other copy; to check all photos on the server: mediactl sync verify --server-content")
     /// The server lists the photo, but does not have its file.
     public static let undeliverable = OutcomeCode("photo_undeliverable", exit: 5)
-        .message("the server lists the photo, but does not have its file{detail}")
+        .message("the server lists {id}, but does not have its file{detail}")
         .hint("keep any local copy; to upload it again from a local original: mediactl sync repair")
     /// The server has no thumbnail of a photo that was specified by its ID.
     public static let thumbnailUnavailable = OutcomeCode("thumbnail_unavailable", exit: 5)
-        .message("the server has no thumbnail of the photo")
+        .message("the server has no thumbnail of {id}")
         .hint("download the photo itself: omit --thumbnails")
 
     static let tapeCodes: [OutcomeCode] = [
@@ -101,7 +101,6 @@ extension OutcomeCode {
         .hint("list the tapes with: mediactl tapes list")
     /// Several tapes match.
     public static let tapeAmbiguous = OutcomeCode("tape_ambiguous", exit: 2)
-        .message("{value} matches several tapes")
     /// The tape has no such clip, or several match.
     public static let clipNotFound = OutcomeCode("clip_not_found", exit: 5)
         .message("no such clip in the tape: {value}{detail}")

@@ -76,7 +76,6 @@ extension OutcomeCode {
         .hint("check --server; the response may come from a proxy")
     /// The test file of `smoke` could not be deleted from the server.
     public static let leftOnServer = OutcomeCode("left_on_server", exit: 7)
-        .message("the test file of `smoke` could not be deleted from the server")
 
     private static let pin = "--pinned-key with the pin that mediactl doctor prints"
 
@@ -127,5 +126,4 @@ extension OutcomeCode {
         .hint("retry")
     /// The network cannot be used.
     public static let transportFailed = OutcomeCode("transport_failed", exit: 6)
-        .message("the network cannot be used{detail}")
 }

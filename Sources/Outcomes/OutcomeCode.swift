@@ -7,8 +7,10 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     public let exitCode: Int32
     /// Whether the same command may succeed later, unless the error has more specific information.
     public let isRetryable: Bool
-    /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{detail}` come from the error.
-    public private(set) var message = ""
+    /// The user-facing message; the words of the code if errors with it always have their own. `{file}`, `{path}`,
+    /// `{value}`, `{id}`, `{use}`, `{status}`, `{detail}` and `{reason}` come from the error.
+    public var message: String { text ?? rawValue.replacing("_", with: " ") }
+    private var text: String?
     public private(set) var hint: String?
 
     /// A row of the table, without its texts. The doc comment of the member is the meaning of the code in
@@ -21,7 +23,7 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
 
     func message(_ text: String) -> OutcomeCode {
         var row = self
-        row.message = text
+        row.text = text
         return row
     }
 

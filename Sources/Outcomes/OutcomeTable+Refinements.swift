@@ -22,8 +22,10 @@ extension OutcomeTable.Server {
         /// nil to use the value of the code.
         let isRetryable: Bool?
 
+        /// For one status, or for all from `first` to `last`.
         init(
-            _ statuses: ClosedRange<Int>,
+            _ first: Int,
+            through last: Int? = nil,
             _ mark: Mark,
             _ section: String,
             _ code: OutcomeCode,
@@ -31,22 +33,11 @@ extension OutcomeTable.Server {
             when calls: @escaping @Sendable (OutcomeTable.Call) -> Bool = { _ in true }
         ) {
             self.calls = calls
-            self.statuses = statuses
+            statuses = first...(last ?? first)
             self.mark = mark
             self.section = section
             self.code = code
             self.isRetryable = isRetryable
-        }
-
-        init(
-            _ status: Int,
-            _ mark: Mark,
-            _ section: String,
-            _ code: OutcomeCode,
-            isRetryable: Bool? = nil,
-            when calls: @escaping @Sendable (OutcomeTable.Call) -> Bool = { _ in true }
-        ) {
-            self.init(status...status, mark, section, code, isRetryable: isRetryable, when: calls)
         }
 
         func applies(to status: Int, _ call: OutcomeTable.Call, _ text: String?) -> Bool {
@@ -132,8 +123,8 @@ extension OutcomeTable.Server {
             Refinement(500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
             Refinement(500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
             Refinement(500, .text("Internal server error."), "photosync 1.1", .serverError, isRetryable: true),
-            Refinement(500...501, .any, "photosync 10", .serverError, isRetryable: false),
-            Refinement(505...599, .any, "photosync 10", .serverError, isRetryable: false),
+            Refinement(500, through: 501, .any, "photosync 10", .serverError, isRetryable: false),
+            Refinement(505, through: 599, .any, "photosync 10", .serverError, isRetryable: false),
         ]
     )
 
@@ -154,26 +145,27 @@ extension OutcomeTable.Server {
             ("PAYLOAD_TOO_LARGE", .payloadTooLarge),
             ("INVALID_ATTESTATION_FORMAT", .enrolmentImpossible), ("UNTRUSTED_ATTESTATION", .enrolmentImpossible),
         ] as [(String, OutcomeCode)])
-        .map { Refinement(300...599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }
+        .map { Refinement(300, through: 599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }
             + [
                 // A fresh challenge may be accepted.
-                Refinement(400...499, .prefix("CHALLENGE_"), "hash-only 3.2", .badRequest, isRetryable: true),
+                Refinement(400, through: 499, .prefix("CHALLENGE_"), "hash-only 3.2", .badRequest, isRetryable: true),
                 // The registration request is well-formed, so the server refuses the platform or the evidence.
                 Refinement(
-                    400...499,
+                    400,
+                    through: 499,
                     .text("VALIDATION_ERROR"),
                     "hash-only 3.2",
                     .enrolmentImpossible,
                     when: isRegistration
                 ),
-                Refinement(400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", .badRequest),
+                Refinement(400, through: 499, .text("VALIDATION_ERROR"), "hash-only 1.3", .badRequest),
                 // The request is well-formed, so the server expects another format.
                 Refinement(422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
                 Refinement(409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
                 // The server, or a server behind a proxy, may have processed the request before the failure: the reference
                 // server responds with 500 to a duplicate. A 503 means that nothing was processed.
-                Refinement(500...502, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
-                Refinement(504...599, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
+                Refinement(500, through: 502, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
+                Refinement(504, through: 599, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
                 // A response without an application code may come from a proxy while the server still processes the
                 // request.
                 Refinement(408, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: isWholeSubmission),

@@ -76,7 +76,7 @@ import Testing
             ("uploads-show", "item", JSONRenderer.kept(KeptUpload(entry), isTokenShown: true)),
             ("uploads-status", "item", JSONRenderer.journal(JournalRow(record: record))),
             ("uploads-status", "item", JSONRenderer.journal(JournalRow(record: record, result: upload(.tokenLost)))),
-            ("config-show", "item", JSONRenderer.setting(.init(name: "n", value: "v", source: "s"))),
+            ("config-show", "item", JSONRenderer.setting((name: "n", value: "v", origin: .flag))),
             ("error", "error", JSONRenderer.fatal(.usage("m", hint: "h"))),
             ("media-list", "error", JSONRenderer.fatal(.usage("m"))),
             ("media-show", "error", JSONRenderer.fatal(.usage("m"))),

@@ -39,22 +39,14 @@ extension UploadOutcomeRecorder {
 
     /// For a row of the journal.
     init(store: TokenStore, record: UploadRecord) {
-        var result = UploadResult(
-            path: record.path,
-            fileName: record.path.fileName,
-            server: record.baseURL,
-            state: record.state
-        )
-        result.uploadID = record.uploadID
-        result.sizeBytes = record.sizeBytes
+        var result = UploadResult(of: record)
+        result.state = record.state
         result.checksumSHA256 = record.checksumSHA256
         result.fileID = record.fileID
         result.attempts = record.attempts
         result.httpStatus = record.httpStatus
         result.details = UploadDetails(record.fields)
-        result.transport = record.transport
         result.isResumed = true
-        result.isGuest = record.isGuest
         self.init(store: store, record: record, result: result)
         isPlanned = true
         self.result.guest = record.isGuest ? (try? store.guestReceipt(record.uploadID)) : nil

@@ -85,6 +85,15 @@ public import MediaTransport
         values = Values(path: path, state: state, server: server, fileName: fileName)
     }
 
+    /// The result of an upload of the journal before anything is sent.
+    package init(of record: UploadRecord) {
+        self.init(path: record.path, fileName: record.path.fileName, server: record.baseURL)
+        self.uploadID = record.uploadID
+        self.sizeBytes = record.sizeBytes
+        self.transport = record.transport
+        self.isGuest = record.isGuest
+    }
+
     /// The result of an upload before anything is sent.
     init(of upload: PreparedUpload, server: String) {
         self.init(path: upload.path, fileName: upload.fileName, server: server)

@@ -38,13 +38,13 @@ struct ConfigShow: ContextCommand {
 }
 
 extension JSONRenderer {
-    static func setting(_ row: SettingsSession.Row) -> JSONObject {
-        ["name": .string(row.name), "value": .string(row.value), "source": .string(row.source)]
+    static func setting(_ row: Settings.Row) -> JSONObject {
+        ["name": .string(row.name), "value": .string(row.value), "source": .string(row.origin.description)]
     }
 }
 
 extension TextRenderer {
-    static func settings(_ rows: [SettingsSession.Row]) -> Table {
+    static func settings(_ rows: [Settings.Row]) -> Table {
         Table(columns: [
             .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
             .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
@@ -53,7 +53,7 @@ extension TextRenderer {
             // JSON records contain the number of bytes instead.
             let size = SettingKey.sizes.contains { $0.rawValue == row.name } ? Int64(row.value) : nil
             let value = size.map(SettingValue.sizeText) ?? row.value
-            return [TerminalText.escaped(row.name), TerminalText.escaped(value), TerminalText.escaped(row.source)]
+            return [row.name, value, row.origin.description].map { TerminalText.escaped($0) }
         }
     }
 }

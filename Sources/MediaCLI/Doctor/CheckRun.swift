@@ -51,23 +51,27 @@ struct CheckRun: Sendable {
         try console.start(["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
         let began = console.context.elapsed()
         let reported = Mutex<[ServerCheck]>([])
-        let deadline = Deadline(limit: limit)
+        let timeout = Once()
+        let timedOut = "timed out after \(Formats.span(limit))"
         let onCheck: OnCheck = { check in
-            let check = deadline.excused(check)
+            var check = check
+            if timeout.hasBegun, check.error?.code == .cancelled {
+                check.error = GigHiveError(.networkTimeout, detail: timedOut, isRetryable: true)
+            }
             reported.withLock { $0.append(check) }
             report(check)
         }
-        await make(until: deadline) { await body($0, onCheck) }
+        await make(within: limit, timeout) { await body($0, onCheck) }
         var checks = reported.withLock { $0 }
-        let reason = deadline.isOver ? "timed out after \(Formats.span(limit))" : "stopped"
+        let reason = timeout.hasBegun ? timedOut : "stopped"
         for name in names where !checks.contains(where: { $0.name == name }) {
             let check = ServerCheck(named: name, .skipped, reason)
             checks.append(check)
             report(check)
         }
         let duration = console.context.elapsed() - began
-        let ending = console.ending(exitCode(checks, isOutOfTime: deadline.isOver))
-        if deadline.isOver {
+        let ending = console.ending(exitCode(checks, isOutOfTime: timeout.hasBegun))
+        if timeout.hasBegun {
             console.error(UserFacingError(.networkTimeout, "not finished after \(Formats.span(limit))"))
         }
         for check in checks {
@@ -86,16 +90,17 @@ struct CheckRun: Sendable {
         return summarize(checks, duration, ending)
     }
 
-    /// Runs the checks in a task that the time limit or a signal cancels.
+    /// Runs the checks in a task that the time limit, which begins `timeout`, or a signal cancels.
     private func make(
-        until deadline: Deadline,
+        within limit: Duration,
+        _ timeout: Once,
         _ body: @escaping @Sendable (TransferControl) async -> [ServerCheck]
     ) async {
         let control = TransferControl()
         let work = Task { await body(control) }
         let clock = Task {
-            try await Task.sleep(for: deadline.limit)
-            deadline.pass()
+            try await Task.sleep(for: limit)
+            _ = timeout.begin()
             control.stop(finishWithin: Self.finishTime)
             work.cancel()
         }
@@ -144,29 +149,6 @@ struct CheckRun: Sendable {
         let skipped = count(.skipped) > 0 ? ", \(count(.skipped)) skipped" : ""
         console.note("\(count(.passed)) of \(checks.count) checks passed\(warned)\(failed)\(skipped)")
         return code
-    }
-}
-
-private final class Deadline: Sendable {
-    let limit: Duration
-    private let hasPassed = Mutex(false)
-
-    init(limit: Duration) {
-        self.limit = limit
-    }
-
-    var isOver: Bool { hasPassed.withLock { $0 } }
-
-    func pass() {
-        hasPassed.withLock { $0 = true }
-    }
-
-    /// Returns the check, marked as timed out if the time limit canceled it.
-    func excused(_ check: ServerCheck) -> ServerCheck {
-        guard isOver, check.error?.code == .cancelled else { return check }
-        var check = check
-        check.error = GigHiveError(.networkTimeout, detail: "timed out after \(Formats.span(limit))", isRetryable: true)
-        return check
     }
 }
 

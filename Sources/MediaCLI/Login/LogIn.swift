@@ -91,24 +91,16 @@ struct LogIn: ServerCommand {
         )
         let isOfPhotoServer =
             mail.email != nil || key.apiKeyStdin || key.apiKeyFile != nil || deviceName != nil || yes
-        let run = UploadLoginRun(settings: settings, flags: credentials, isDryRun: dryRun)
-        if !isOfPhotoServer, try await run.isForUploads(byUser: identity.user != nil) {
-            return try await run.run()
+        let uploadRun = UploadLoginRun(settings: settings, flags: credentials, isDryRun: dryRun)
+        if !isOfPhotoServer, try await uploadRun.isForUploads(byUser: identity.user != nil) {
+            return try await uploadRun.run()
         }
-        return try await logInToPhotoServer(SyncSession.open(settings), credentials, console)
-    }
-
-    private func logInToPhotoServer(
-        _ session: SyncSession,
-        _ flags: CredentialFlags,
-        _ console: Console
-    ) async throws -> ExitCode {
-        let run = LoginRun(session: session, requestedName: deviceName, isDryRun: dryRun)
+        let run = LoginRun(session: try SyncSession.open(settings), requestedName: deviceName, isDryRun: dryRun)
         try console.requireOutput()
         guard let email = mail.email else {
             return try await run.run(key.flags(noInput: global.noInput))
         }
-        return try await run.run(email, flags, Confirmation(prompter: session.settings.prompter, isGiven: yes))
+        return try await run.run(email, credentials, Confirmation(prompter: settings.prompter, isGiven: yes))
     }
 }
 

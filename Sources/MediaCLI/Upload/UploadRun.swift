@@ -372,7 +372,7 @@ private final class FilesInProgress: Sendable {
 
 /// File descriptors for parallel uploads. Without this check, an upload could fail in the middle of a run because its
 /// file, lock or connection cannot be opened.
-struct DescriptorBudget: Sendable {
+private enum DescriptorBudget {
     /// The soft limit is not raised above this value, since child processes inherit it.
     static let highestLimit: rlim_t = 4096
     /// Descriptors of a run besides its uploads: databases, connections for queries, host names and certificates.
@@ -384,16 +384,11 @@ struct DescriptorBudget: Sendable {
     /// Descriptors of a part of a tus upload: connection and file.
     static let partCount = 3
 
-    /// Soft limit.
-    var limit: Int
-    /// Number of free descriptors.
-    var free: Int
-
-    /// Raises the soft limit as far as allowed and counts the free descriptors.
-    static func raised() -> DescriptorBudget {
+    /// Raises the soft limit as far as allowed. Returns it, and the number of free descriptors.
+    static func raised() -> (limit: Int, free: Int) {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        guard getrlimit(resource, &limit) == 0 else { return DescriptorBudget(limit: 1024, free: 1024) }
+        guard getrlimit(resource, &limit) == 0 else { return (1024, 1024) }
         let wanted = min(limit.rlim_max, highestLimit)
         if limit.rlim_cur < wanted {
             var raised = limit
@@ -403,27 +398,12 @@ struct DescriptorBudget: Sendable {
         let count = Int(clamping: limit.rlim_cur)
         // Listing the directory uses one descriptor itself.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        return DescriptorBudget(limit: count, free: count - max(0, names.count - 1))
+        return (count, count - max(0, names.count - 1))
     }
 
     static func need(jobs: Int, parts: Int) -> Int {
         let each = jobs == 1 ? singleCount : parallelCount
         return baseCount + jobs * (each + (parts - 1) * partCount)
-    }
-
-    /// The number of parallel uploads for which there are enough descriptors, at most `wanted`. `parts` is per upload.
-    ///
-    /// - Throws: `UserFacingError` if there are not enough for one upload.
-    func jobs(wanted: Int, parts: Int) throws(UserFacingError) -> Int {
-        for jobs in stride(from: wanted, through: 1, by: -1) where Self.need(jobs: jobs, parts: parts) <= free {
-            return jobs
-        }
-        throw UserFacingError(
-            .resourcesExhausted,
-            "not enough file descriptors for an upload: \(max(0, free)) of \(limit) are free, "
-                + "\(Self.need(jobs: 1, parts: parts)) are required",
-            hint: "raise the limit with: ulimit -n 1024"
-        )
     }
 }
 
@@ -432,11 +412,19 @@ extension Console {
     ///
     /// - Throws: `UserFacingError` if not even one upload is possible.
     func affordableJobs(_ wanted: Int, parts: Int) throws(UserFacingError) -> Int {
-        let budget = DescriptorBudget.raised()
-        let jobs = try budget.jobs(wanted: wanted, parts: parts)
+        let (limit, free) = DescriptorBudget.raised()
+        let need = { DescriptorBudget.need(jobs: $0, parts: parts) }
+        guard let jobs = stride(from: wanted, through: 1, by: -1).first(where: { need($0) <= free }) else {
+            throw UserFacingError(
+                .resourcesExhausted,
+                "not enough file descriptors for an upload: \(max(0, free)) of \(limit) are free, "
+                    + "\(need(1)) are required",
+                hint: "raise the limit with: ulimit -n 1024"
+            )
+        }
         if jobs < wanted {
             note(
-                "not enough file descriptors for \(wanted) parallel uploads (ulimit -n \(budget.limit)); "
+                "not enough file descriptors for \(wanted) parallel uploads (ulimit -n \(limit)); "
                     + "using --jobs \(jobs)"
             )
         }

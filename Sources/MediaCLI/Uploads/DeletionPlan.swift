@@ -138,19 +138,11 @@ struct AdminCandidate: Sendable {
 }
 
 /// Finds files on the server that have no local entry, for deletions with admin rights.
-struct AdminSearch: Sendable {
-    let plan: DeletionPlan
-    let servers: ServerSession
-    /// Required checksum; nil if none was specified.
-    let checksumSHA256: String?
-    /// Whether the deletion was confirmed with `--yes` before the file was shown.
-    let isConfirmed: Bool
-    let isDryRun: Bool
-
+extension DeleteRun {
     /// The IDs of files with the required checksum, from the listing.
     ///
     /// - Throws: `GigHiveError`; `UserFacingError` if there is no such file.
-    func ids() async throws -> [Int64] {
+    func listedIDs() async throws -> [Int64] {
         guard let checksumSHA256 else { return [] }
         guard let (_, server) = try plan.adminTarget(for: nil) else { throw Self.noServer }
         var query = MediaQuery()
@@ -171,7 +163,7 @@ struct AdminSearch: Sendable {
     func candidate(for fileID: Int64) async throws -> AdminCandidate {
         guard let (host, server) = try plan.adminTarget(for: fileID) else { throw Self.noServer }
         let known = try checksumSHA256 ?? plan.journaledChecksum(of: fileID, host: host)
-        guard known != nil || !isConfirmed || isDryRun else {
+        guard known != nil || !confirmation.isGiven || isDryRun else {
             throw UserFacingError.usage(
                 "--yes requires --sha256 or --file for \(fileID), which has no local entry",
                 hint: "mediactl media show \(fileID)"

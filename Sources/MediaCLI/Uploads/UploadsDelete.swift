@@ -131,7 +131,7 @@ struct DeleteRun: Sendable {
     let confirmation: Confirmation
     let onInvalidToken: InvalidTokenChoice?
     let isAdmin: Bool
-    /// The required checksum of the single file.
+    /// The required checksum of the single file; nil if none was specified.
     let checksumSHA256: String?
     let isDryRun: Bool
     /// Grace period after SIGTERM or SIGHUP to wait for a response.
@@ -166,7 +166,7 @@ struct DeleteRun: Sendable {
     /// Finds the entries, prompts once, deletes the files, and writes records, text and summary. Without IDs, the file
     /// is the one on the server with the checksum from the options.
     func run(ids: [Int64]) async throws -> ExitCode {
-        let ids = ids.isEmpty ? try await search.ids() : ids
+        let ids = ids.isEmpty ? try await listedIDs() : ids
         try console.start(["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
         var steps: [Step] = []
         for id in ids {
@@ -197,20 +197,10 @@ struct DeleteRun: Sendable {
 
     // MARK: Finding
 
-    private var search: AdminSearch {
-        AdminSearch(
-            plan: plan,
-            servers: servers,
-            checksumSHA256: checksumSHA256,
-            isConfirmed: confirmation.isGiven,
-            isDryRun: isDryRun
-        )
-    }
-
     private func find(_ id: Int64) async throws -> Step {
         if isAdmin, try !plan.hasEntry(for: id) {
             do {
-                return .listed(try await search.candidate(for: id))
+                return .listed(try await candidate(for: id))
             } catch let error as GigHiveError where error.fileID == id {
                 return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName, error: error))
             } catch let refusal as UserFacingError where refusal.code == UserFacingError.noSuchMedia(id).code {

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
 internal import MediaCore
-internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
@@ -223,7 +222,7 @@ struct ResumptionRun: Sendable {
             _ = try UploadDetails.replacing(corrections, of: record)
             if record.isGuest { _ = try uploaders.guestOptions(for: record) }
             try await uploaders.anonymousUploader(for: record).rehearseResume(record)
-            return Self.result(of: record)
+            return UploadResult(of: record)
         } catch {
             return Self.result(of: record, failing: error)
         }
@@ -231,7 +230,7 @@ struct ResumptionRun: Sendable {
 
     /// The result of an upload that could not be resumed, for example because a login or a valid address is missing.
     private static func result(of record: UploadRecord, failing error: any Error) -> UploadResult {
-        var result = result(of: record)
+        var result = UploadResult(of: record)
         result.state = record.state
         result.error = error as? GigHiveError ?? failure(error, of: record)
         return result
@@ -247,19 +246,6 @@ struct ResumptionRun: Sendable {
         }
         let detail = [userFacingError.message, userFacingError.hint].compactMap { $0 }.joined(separator: "; ")
         return GigHiveError(code, detail: detail, path: record.path)
-    }
-
-    private static func result(of record: UploadRecord) -> UploadResult {
-        var result = UploadResult(
-            path: record.path,
-            fileName: record.path.fileName,
-            server: record.baseURL
-        )
-        result.uploadID = record.uploadID
-        result.sizeBytes = record.sizeBytes
-        result.transport = record.transport
-        result.isGuest = record.isGuest
-        return result
     }
 }
 

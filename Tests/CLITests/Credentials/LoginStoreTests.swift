@@ -126,7 +126,7 @@ import Testing
         prompt: String? = nil,
         user: Setting<String> = Setting(value: "u", origin: .environment("MEDIACTL_USER"))
     ) async throws -> Authorization {
-        var server = ServerSettings(takesFlags: true, takesEnvironment: true, isTarget: true)
+        var server = ServerSettings(takesEnvironment: true, isTarget: true)
         server.user = user
         server.passwordCommand = command.map { Setting(value: $0, origin: .builtIn) }
         var dependencies = CredentialDependencies()

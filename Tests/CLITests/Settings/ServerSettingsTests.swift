@@ -103,7 +103,7 @@ import Testing
         for (address, expected) in [(Self.a, each.isForA), (Self.b, each.isForB)] {
             let server = try settings.server(ServerURL(address).origin, of: .uploadsURL)
             let found = [
-                server.takesFlags, server.takesEnvironment, server.user != nil, server.passwordCommand != nil,
+                server.isTarget, server.takesEnvironment, server.user != nil, server.passwordCommand != nil,
                 server.pinnedKey != nil && server.insecure.value, server.allowHTTP.value,
             ]
             #expect(found == expected, "\(address)")
@@ -150,7 +150,7 @@ import Testing
     @Test func anotherPortOrSchemeIsAnotherServer() async throws {
         let settings = try await resolve(file: "", flags: Self.flags(server: Self.a))
         for address in ["https://a.example:8443", "http://a.example"] {
-            #expect(try !settings.server(ServerURL(address).origin, of: .uploadsURL).takesFlags)
+            #expect(try !settings.server(ServerURL(address).origin, of: .uploadsURL).isTarget)
         }
     }
 

@@ -60,7 +60,7 @@ struct CredentialSearch: Sendable {
         guard given < 2 else {
             throw .usage("only one of --password-stdin, --password-file and --api-key-file can be used")
         }
-        guard server.takesFlags else { return nil }
+        guard server.isTarget else { return nil }
         if stored.requiresLogin, flags.passwordStdin || flags.passwordFile != nil {
             let flag = flags.passwordStdin ? "--password-stdin" : "--password-file"
             throw .loginRequired(
@@ -226,7 +226,7 @@ struct CredentialSearch: Sendable {
 
     private func unreadable(_ source: String, _ failure: SmallFile.Failure) -> CredentialError {
         failure == .cancelled
-            ? CredentialError(exitCode: 130, message: "interrupted")
+            ? .interrupted
             : .usage("cannot read \(source): \(failure.reason)", hint: failure.hint)
     }
 
@@ -255,10 +255,7 @@ extension CredentialSearch {
     /// The API key from flags or environment; nil if there is none. Ignores passwords.
     func givenKey() async throws(CredentialError) -> String? {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
-        guard !flags.apiKeyStdin || flags.apiKeyFile == nil else {
-            throw .usage("only one of --api-key-stdin and --api-key-file can be used")
-        }
-        if server.takesFlags {
+        if server.isTarget {
             if flags.apiKeyStdin { return try Self.checked(try await secretOnStandardInput("the API key")) }
             if let path = flags.apiKeyFile {
                 return try Self.checked(try await secret(inFile: path, source: "--api-key-file"))
@@ -289,10 +286,7 @@ extension CredentialSearch {
         isConfigured: Bool = false
     ) async throws(CredentialError) -> String {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
-        guard !flags.passwordStdin || flags.passwordFile == nil else {
-            throw .usage("only one of --password-stdin and --password-file can be used")
-        }
-        if server.takesFlags {
+        if server.isTarget {
             if flags.passwordStdin { return try await secretOnStandardInput("the password") }
             if let path = flags.passwordFile { return try await secret(inFile: path, source: "--password-file") }
         }

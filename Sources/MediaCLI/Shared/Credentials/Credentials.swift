@@ -58,53 +58,48 @@ enum Credentials {
 }
 
 /// No usable credentials. Never contains the secret.
-struct CredentialError: Error, Sendable, Equatable {
-    /// 2 for a usage error, 4 for missing credentials, 130 for an interrupted prompt.
-    var exitCode: Int32
+struct CredentialError: Error, Sendable {
+    var code: OutcomeCode
     /// Lowercase, no final period.
     var message: String
     var hint: String?
-    /// Code of the outcome; nil for the default of the exit code.
-    var code: OutcomeCode?
     var expired: GigHiveError?
 
-    static func == (one: CredentialError, other: CredentialError) -> Bool {
-        (one.exitCode, one.message, one.hint, one.code) == (other.exitCode, other.message, other.hint, other.code)
-    }
+    /// 2 for a usage error, 4 for missing credentials, 130 for an interrupted prompt.
+    var exitCode: Int32 { code.exitCode }
+
+    static let interrupted = CredentialError(code: .interrupted, message: "interrupted")
 
     static func usage(_ message: String, hint: String? = nil) -> CredentialError {
-        CredentialError(exitCode: 2, message: message, hint: hint)
+        CredentialError(code: .usage, message: message, hint: hint)
     }
 
     static func notAuthenticated(_ message: String, hint: String? = nil) -> CredentialError {
-        CredentialError(exitCode: 4, message: message, hint: hint)
+        CredentialError(code: .noCredentials, message: message, hint: hint)
     }
 
     static func loginRequired(_ origin: Origin, hint: String? = nil) -> CredentialError {
         CredentialError(
-            exitCode: 4,
+            code: .loginRequired,
             message: "\(origin) requires a login, not a password; nothing was sent",
-            hint: hint ?? loginCommand(origin),
-            code: .loginRequired
+            hint: hint ?? loginCommand(origin)
         )
     }
 
     /// The stored login belongs to a user other than the specified one.
     static func loginOfAnother(_ origin: Origin, email: String, user: String) -> CredentialError {
         CredentialError(
-            exitCode: 4,
+            code: .loginRequired,
             message: "the stored login for \(origin) belongs to \(email), not to \(user); nothing was sent",
-            hint: "\(loginCommand(origin)) --user \(ShellWord.quoted(user))",
-            code: .loginRequired
+            hint: "\(loginCommand(origin)) --user \(ShellWord.quoted(user))"
         )
     }
 
     static func loginExpired(_ origin: Origin, at time: Int64) -> CredentialError {
         CredentialError(
-            exitCode: 4,
+            code: .loginExpired,
             message: "the login for \(origin) expired on \(RFC3339.text(seconds: time))",
             hint: loginCommand(origin),
-            code: .loginExpired,
             expired: .login(.loginExpired, at: origin, expiredAt: time)
         )
     }

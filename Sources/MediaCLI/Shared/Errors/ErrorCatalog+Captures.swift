@@ -47,7 +47,6 @@ extension ErrorCatalog {
         let capture = error.value.map { " \(quoted($0))" } ?? ""
         return switch error.code {
         // Input.
-        case .fileUnreadable: .unreadable(error)
         case .unknownMediaType where error.value != nil:
             Text(
                 "\(error.file) is not a \(clean(error.value ?? ""))\(error.suffix)",
@@ -59,10 +58,7 @@ extension ErrorCatalog {
                 hint: "specify --media-type photo or --media-type video"
             )
         case .depthMapInvalid where error.path == nil:
-            Text(
-                "cannot use the depth map\(error.suffix)",
-                hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
-            )
+            .table(error, message: "cannot use the depth map\(error.suffix)")
         case .sourceChanged:
             Text(
                 "\(error.file) was modified while it was being read",
@@ -86,7 +82,6 @@ extension ErrorCatalog {
                 error,
                 hint: "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
             )
-        case .keyUnusable: .table(error, message: "the key cannot be used\(at(error))\(error.suffix)")
         case .notRegistered:
             .table(error, message: Text(error).message + (error.value.map { " with \(clean($0))" } ?? ""))
         // Responses.
@@ -105,7 +100,12 @@ extension ErrorCatalog {
                 "no capture server at this address\(error.status)",
                 hint: "check --server and its path; this may be another server, or a proxy"
             )
-        case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
+        case .redirected:
+            .table(
+                error,
+                message:
+                    "the server redirects this request\(error.status)\(error.value.map { ": \(quoted($0))" } ?? "")"
+            )
         case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it does not accept captures")
         case .unknownOutcome: unknownOutcome(error, in: operation)
         case .transport: operation.retry.map { .table(error, hint: "retry with: \($0)") }
@@ -117,21 +117,13 @@ extension ErrorCatalog {
                 "no stored capture of \(error.file)\(error.suffix)",
                 hint: "a modified file has a different hash; list the stored captures with: mediactl hash-only list"
             )
-        case .captureUnknown:
-            Text(
-                "no unique capture matches\(capture)\(error.suffix)",
-                hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
-            )
         case .localOnly where operation.isUpload:
             operation.retry.map { .table(error, hint: "to send it again: \($0)") }
         case .recordUnusable: Text("the record of capture\(capture) is damaged\(error.suffix)")
-        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
-        case .diskFull: .table(error, message: "no space left\(at(error))")
-        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.suffix)")
+        case .diskFull: .table(error, message: "no space left\(error.path.map { ": \(quoted($0))" } ?? "")")
         // Without a path, the capture never had this copy.
         case .mediaMissing where error.path == nil:
             .table(error, hint: "mediactl hash-only show ID lists what is stored")
-        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.suffix)")
         default: nil
         }
     }
@@ -182,6 +174,4 @@ extension ErrorCatalog {
         guard let cause = error.underlying as? CaptureError else { return error.suffix }
         return ", and querying it failed: \(userFacingError(of: cause).message)"
     }
-
-    private static func at(_ error: CaptureError) -> String { error.path.map { ": \(quoted($0))" } ?? "" }
 }

@@ -69,11 +69,7 @@ extension StoreError: ReportableError {
 }
 
 extension CredentialError: ReportableError {
-    var userFacingError: UserFacingError {
-        let exit = ExitCode(rawValue: exitCode) ?? .unauthorized
-        let name: OutcomeCode = exit == .interrupt ? .interrupted : exit == .usage ? .usage : .noCredentials
-        return UserFacingError(code ?? name, ErrorCatalog.clean(message), hint: hint, exitCode: exit)
-    }
+    var userFacingError: UserFacingError { UserFacingError(code, ErrorCatalog.clean(message), hint: hint) }
 }
 
 extension ServerURLError: ReportableError {

@@ -5,24 +5,20 @@ internal import PhotoSync
 
 extension PhotoSyncError: CatalogedError {
     var use: String { "send" }
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var number: String { photoID.map { "photo \(ErrorCatalog.clean($0))" } ?? "photo" }
+    var userFacingError: UserFacingError {
+        if code == .storeUnusable, let store { return ErrorCatalog.userFacingError(of: store) }
+        if code == .transport, let transport {
+            return ErrorCatalog.userFacingError(ofMissingResponse: transport, isRetryable: isRetryable)
+        }
+        return UserFacingError(self, ErrorCatalog.text(for: self) ?? ErrorCatalog.Text(self))
+    }
 }
 
 extension ErrorCatalog {
-    fileprivate static func described(_ error: PhotoSyncError) -> UserFacingError {
-        if error.code == .storeUnusable, let store = error.store {
-            return userFacingError(of: store)
-        }
-        if error.code == .transport, let transport = error.transport {
-            return userFacingError(ofMissingResponse: transport, isRetryable: error.isRetryable)
-        }
-        return UserFacingError(error, text(for: error) ?? Text(error))
-    }
-
     /// nil if the message of the table is sufficient.
-    private static func text(for error: PhotoSyncError) -> Text? {
-        let (file, status) = (error.file, error.status)
-        let photo = error.photoID.map { "photo \(clean($0))" } ?? "photo"
+    fileprivate static func text(for error: PhotoSyncError) -> Text? {
+        let (file, photo, status) = (error.file, error.number, error.status)
         return switch error.code {
         // Keys and devices.
         case .notLoggedIn where error.httpStatus != nil:
@@ -31,10 +27,7 @@ extension ErrorCatalog {
                 hint: "nothing was changed, and existing keys still work"
             )
         case .notLoggedIn:
-            Text(
-                "not logged in" + (error.value.map { " to \(clean($0))" } ?? ""),
-                hint: "run mediactl login, or set a key with --api-key-file FILE or MEDIACTL_API_KEY"
-            )
+            .table(error, message: "not logged in" + (error.value.map { " to \(clean($0))" } ?? ""))
         case .unauthorized where error.needsPassword:
             Text(
                 "not a PhotoSync server\(status): it requires a user name and password",
@@ -55,7 +48,6 @@ extension ErrorCatalog {
             Text(
                 "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.suffix)"
             )
-        case .fileUnreadable: .unreadable(error)
         case .isDirectory:
             Text("\(file) is a link to a directory, which is not followed", hint: "to upload its photos, specify it")
         case .fileTooLarge:
@@ -76,11 +68,6 @@ extension ErrorCatalog {
         case .checksumMismatch:
             Text("checksum mismatch for \(photo)\(error.suffix)", hint: retryHint)
         case .lengthMismatch: Text("\(photo) is incomplete\(error.suffix)", hint: retryHint)
-        case .unknownPhoto:
-            Text(
-                "\(photo) is not in the index",
-                hint: "mediactl sync list shows the IDs; mediactl sync --full updates the index"
-            )
         case .notOwned where error.path == nil:
             Text(
                 "the server has this photo, but does not list it as yours\(error.suffix)",
@@ -97,32 +84,19 @@ extension ErrorCatalog {
                 "the first listing of this server is unfinished: \(clean(error.value ?? "0")) photos so far",
                 hint: "finish it with: mediactl sync"
             )
-        case .wrongPhoto:
-            .table(error, message: "the server sent another photo instead of \(photo)\(error.suffix)")
-        case .unverifiedPhoto:
-            .table(error, message: "\(photo) cannot be verified\(error.suffix); stored as \(file)")
-        case .thumbnailUnavailable:
-            .table(error, message: "the server has no thumbnail of \(photo)")
-        case .undeliverable:
-            .table(error, message: "the server lists \(photo), but does not have its file\(error.suffix)")
         // Responses.
         case .notFound where error.photoID != nil:
             Text(
                 "the server no longer has \(photo)\(status)\(error.suffix)",
                 hint: "run mediactl sync --full"
             )
-        case .notFound:
-            .table(error, message: "not found on the server\(status)\(error.suffix)")
         case .payloadTooLarge:
             .table(
                 error,
                 hint: "a proxy in front of the server may limit the size of requests; photos can be up to 50 MiB"
             )
         case .setupRequired:
-            Text(
-                "the server has not been set up yet\(status)",
-                hint: "its administrator must finish the setup\(setupPlace(error.value))"
-            )
+            .table(error, hint: "its administrator must finish the setup\(setupPlace(error.value))")
         case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it is not a PhotoSync server")
         default: nil
         }

@@ -94,7 +94,6 @@ extension ErrorCatalog {
                 error,
                 hint: error.value == nil ? "\(missingHint); --allow-missing adds it anyway" : relinkingHint
             )
-        case .fileUnreadable: .unreadable(error)
         case .libraryUnusable:
             .table(
                 error,

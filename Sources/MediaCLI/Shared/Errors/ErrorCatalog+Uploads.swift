@@ -8,7 +8,10 @@ extension GigHiveError: CatalogedError {
     var value: String? { self[dynamicMember: \.value] }
     var number: String { self.fileID.map { "\($0)" } ?? "the file" }
     var use: String { "upload" }
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError {
+        if code == .storeUnusable, let store = self.store { return ErrorCatalog.userFacingError(of: store) }
+        return UserFacingError(self, ErrorCatalog.text(for: self) ?? ErrorCatalog.Text(self))
+    }
 }
 
 extension ErrorCatalog {
@@ -41,15 +44,8 @@ extension ErrorCatalog {
         return named.map { "--" + $0.replacing("_", with: "-") }
     }
 
-    fileprivate static func described(_ error: GigHiveError) -> UserFacingError {
-        if error.code == .storeUnusable, let store = error.store {
-            return userFacingError(of: store)
-        }
-        return UserFacingError(error, text(for: error) ?? Text(error))
-    }
-
     /// nil if the message of the table is sufficient.
-    private static func text(for error: GigHiveError) -> Text? {
+    fileprivate static func text(for error: GigHiveError) -> Text? {
         // For an unavailable service or a size limit of a single request, another transport may work.
         let hasAlternative = error.field == "transport"
         return switch error.code {
@@ -132,7 +128,6 @@ extension ErrorCatalog {
                 "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.suffix)",
                 hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
             )
-        case .fileUnreadable: .unreadable(error)
         case .fileNotFound where error.path.map(isAddress) == true:
             .table(error, hint: "specify the address of the server with --server URL")
         case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")
@@ -141,11 +136,7 @@ extension ErrorCatalog {
                 "cannot upload \(error.file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
                 hint: "if this server accepts larger files, set max_bytes in its profile"
             )
-        case .unknownExtension:
-            Text(
-                "cannot upload \(error.file): the server does not accept this file extension",
-                hint: "to upload it anyway, add --any-extension"
-            )
+        case .unknownExtension: .table(error, hint: "to upload it anyway, add --any-extension")
         case .sourceChanged where error.value != nil:
             Text(
                 "\(error.file) changed since its upload started",
@@ -181,10 +172,7 @@ extension ErrorCatalog {
                     ?? "to have it deleted, contact the operator of the server"
             )
         case .tokenNotStored:
-            Text(
-                "the file is on the server, but its delete token could not be stored\(error.suffix)",
-                hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
-            )
+            .table(error, hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) })
         case .noDeleteToken: noTokenText(for: error)
         // Limits of the server.
         case .serverUnavailable where error.isOfTusServer:

@@ -55,7 +55,7 @@ protocol CatalogedError: ReportableError {
     var path: [UInt8]? { get }
     /// The value or ID that caused the error, as given.
     var value: String? { get }
-    /// ID of the file on the server.
+    /// The file on the server: its ID, or a noun with it.
     var number: String { get }
     /// The operation on the file, for example "upload".
     var use: String { get }
@@ -143,27 +143,14 @@ extension ErrorCatalog.Text {
     private static func fact(_ name: Substring, _ error: some CatalogedError) -> String {
         switch name {
         case "file": error.file
+        case "path": error.path.map { ": \(ErrorCatalog.quoted($0))" } ?? ""
         case "value": error.value.map { ErrorCatalog.quoted($0) } ?? "the value"
         case "id": error.number
         case "use": error.use
         case "status": error.status
+        case "reason": error.suffix(else: "permission denied")
         default: error.suffix
         }
-    }
-
-    // MARK: Files
-
-    static func unreadable(_ error: some CatalogedError) -> Self {
-        Self("cannot read \(error.file)\(error.suffix(else: "permission denied"))")
-    }
-
-    // MARK: Responses
-
-    /// `place` is `: ` and the target, if the error has the target separately from the server's message.
-    static func redirected(_ error: some CatalogedError, place: String) -> Self {
-        var text = Self(error)
-        text.message = "the server redirects this request\(error.status)\(place)"
-        return text
     }
 
     /// `service` is another possible cause, for example `, or it does not accept captures`.

@@ -8,24 +8,13 @@ internal import Outcomes
 struct NewFile: Sendable {
     /// The kinds of reports. An existing file is replaced only if it is empty or a report of the same kind: the path
     /// may be that of a photo or video, for example in `--report *.mp4`.
-    enum Kind: Sendable {
-        case upload
-        case junit
+    struct Kind: Sendable {
+        static let upload = Kind(mark: "\"\(UploadReport.schema)\"", name: "an upload report")
+        static let junit = Kind(mark: "<testsuites", name: "a JUnit report")
 
         /// Text that occurs at the beginning of every report of this kind.
-        fileprivate var mark: String {
-            switch self {
-            case .upload: "\"\(UploadReport.schema)\""
-            case .junit: "<testsuites"
-            }
-        }
-
-        fileprivate var name: String {
-            switch self {
-            case .upload: "an upload report"
-            case .junit: "a JUnit report"
-            }
-        }
+        fileprivate let mark: String
+        fileprivate let name: String
     }
 
     /// Number of bytes of an existing file that are examined.

@@ -61,28 +61,12 @@ struct SettingsSession: Sendable {
         )
     }
 
-    /// A row of `config show`.
-    struct Row: Sendable, Equatable {
-        var name: String
-        var value: String
-        var source: String
-    }
-
-    /// All settings, followed by the paths.
-    var rows: [Row] {
-        settings.rows.map { Row(name: $0.name, value: $0.value, source: $0.origin.description) }
-            + [
-                Row(
-                    name: "settings file",
-                    value: locations.configFile,
-                    source: locations.configFileOrigin.description
-                ),
-                Row(
-                    name: "data directory",
-                    value: locations.dataDirectory,
-                    source: locations.dataDirectoryOrigin.description
-                ),
-            ]
+    /// All settings, followed by the paths, for `config show`.
+    var rows: [Settings.Row] {
+        settings.rows + [
+            (name: "settings file", value: locations.configFile, origin: locations.configFileOrigin),
+            (name: "data directory", value: locations.dataDirectory, origin: locations.dataDirectoryOrigin),
+        ]
     }
 
     /// The server of a service; nil if none is configured. The address of an upload server must not have a path, unless

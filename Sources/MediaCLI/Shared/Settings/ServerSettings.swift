@@ -5,11 +5,9 @@ internal import MediaTransport
 /// Credentials and TLS settings belong to the origin for which they were specified. An origin from the store, the
 /// journal, a report or an import does not use the settings of another origin.
 struct ServerSettings: Sendable {
-    /// Whether credential flags apply to this server.
-    var takesFlags = false
     /// Whether `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` and their files are for this server.
     var takesEnvironment = false
-    /// Whether this is the server of the command. If so, a `default` entry in netrc applies as well.
+    /// Whether this is the server of the command. If so, credential flags and a `default` entry in netrc apply as well.
     var isTarget = false
     var user: Setting<String>?
     /// Program and arguments, run without a shell. Its first line of output is the password.
@@ -70,7 +68,6 @@ extension Settings {
         // CA certificates in a section without a server apply to all servers.
         let authorities = sources.filter { $0.scope == .section([]) }.map(\.layer)
         return ServerSettings(
-            takesFlags: isTarget,
             takesEnvironment: bound.contains { $0.scope == .environment },
             isTarget: isTarget,
             user: try layers.find(.user, SettingValue.text),

@@ -269,9 +269,10 @@ extension Settings {
         return row
     }()
 
-    /// Name, value and origin of each setting, for `config show`. No setting is a secret, and commands are shown without
-    /// their arguments.
-    var rows: [(name: String, value: String, origin: SettingOrigin)] {
+    typealias Row = (name: String, value: String, origin: SettingOrigin)
+
+    /// Every setting, for `config show`. No setting is a secret, and commands are shown without their arguments.
+    var rows: [Row] {
         var rows = profile.map { [("profile", $0.value, $0.origin)] } ?? []
         for row in Self.table {
             if let (value, origin) = row.show(self) { rows.append((row.key.rawValue, value, origin)) }

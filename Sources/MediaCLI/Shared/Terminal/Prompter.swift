@@ -181,7 +181,7 @@ enum PasswordPrompt {
                 pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
             ]
             if poll(&ready, 2, -1) < 0, errno != EINTR { break }
-            if ready[0].revents != 0 { return .failure(CredentialError(exitCode: 130, message: "interrupted")) }
+            if ready[0].revents != 0 { return .failure(.interrupted) }
             guard ready[1].revents != 0 else { continue }
             var byte: UInt8 = 0
             let got = Foundation.read(terminal, &byte, 1)
