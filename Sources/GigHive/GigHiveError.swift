@@ -70,29 +70,9 @@ internal import Tus
         set { facts[keyPath: path] = newValue }
     }
 
-    public var code: OutcomeCode {
-        get { facts.code }
-        set { facts.code = newValue }
-    }
-
-    public var detail: String {
-        get { facts.detail }
-        set { facts.detail = newValue }
-    }
-
-    public var httpStatus: Int? {
-        get { facts.httpStatus }
-        set { facts.httpStatus = newValue }
-    }
-
-    public var isRetryable: Bool {
-        get { facts.isRetryable }
-        set { facts.isRetryable = newValue }
-    }
-
     /// Whether a tus server refuses further uploads because too many are unfinished (gighive-d4 contract 4.5).
     package var isPendingLimit: Bool {
-        self.isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
+        self.isOfTusServer && self.httpStatus == 429 && self.detail.contains("Too many pending uploads")
     }
 
     package init(
@@ -133,7 +113,7 @@ internal import Tus
 
     /// Code and detail, for logs.
     public var description: String {
-        detail.isEmpty ? code.rawValue : "\(code.rawValue): \(KnownSecrets.masked(detail))"
+        self.detail.isEmpty ? self.code.rawValue : "\(self.code.rawValue): \(KnownSecrets.masked(self.detail))"
     }
 }
 
@@ -283,7 +263,7 @@ extension GigHiveError {
     /// connection or the server, not the file. A run stops at the first upload that fails this way after its retries.
     public var endsRun: Bool {
         guard !self.isIsolated else { return false }
-        return switch code {
+        return switch self.code {
         case .unauthorized, .loginRequired, .loginExpired, .unknownHost, .cannotConnect, .tlsFailed,
             .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable:
@@ -295,13 +275,13 @@ extension GigHiveError {
     }
 
     /// Whether an HTTPS port refused plain HTTP.
-    var isOfHTTPSPort: Bool { detail == HTTPSPort.detail }
+    var isOfHTTPSPort: Bool { self.detail == HTTPSPort.detail }
 
     /// Whether the server refuses all requests for now, so queries that an upload can do without are skipped.
-    var isOutage: Bool { code == .serverUnavailable || code == .rateLimited }
+    var isOutage: Bool { self.code == .serverUnavailable || self.code == .rateLimited }
 
     /// Whether a proxy responded because the application behind it does not.
-    var isFromGateway: Bool { httpStatus.map { (502...504).contains($0) } ?? false }
+    var isFromGateway: Bool { self.httpStatus.map { (502...504).contains($0) } ?? false }
 
     var asUnknownOutcome: GigHiveError {
         var error = self
@@ -313,7 +293,7 @@ extension GigHiveError {
     /// Adds the reason why a query did not help.
     func asUnknownOutcome(_ reason: GigHiveError) -> GigHiveError {
         var error = asUnknownOutcome
-        error.detail = [detail, "querying the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
+        error.detail = [self.detail, "querying the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
         if reason.code == .redirected { error.httpStatus = reason.httpStatus }
         return error
     }

@@ -22,20 +22,16 @@ extension HTTPClient {
         of origin: Origin,
         limit: Duration
     ) async throws(TransportError) -> PeerCertificate {
-        let address = origin.description + "/"
-        let milliseconds = limit.milliseconds
-        return try await BlockingWork.run { fetchCertificate(address, limitMilliseconds: milliseconds) }.get()
+        try await BlockingWork.run { () throws(TransportError) in try fetchCertificate(of: origin, limit: limit) }
     }
 
     private static func fetchCertificate(
-        _ address: String,
-        limitMilliseconds: Int
-    ) -> Result<PeerCertificate, TransportError> {
-        guard let handle = curl_easy_init() else {
-            return .failure(TransportError(.unusable, detail: "out of memory"))
-        }
+        of origin: Origin,
+        limit: Duration
+    ) throws(TransportError) -> PeerCertificate {
+        guard let handle = curl_easy_init() else { throw TransportError(.unusable, detail: "out of memory") }
         defer { curl_easy_cleanup(handle) }
-        _ = shim_setopt_string(handle, CURLOPT_URL, address)
+        _ = shim_setopt_string(handle, CURLOPT_URL, origin.description + "/")
         _ = shim_setopt_string(handle, CURLOPT_PROTOCOLS_STR, "https")
         for option in [CURLOPT_CONNECT_ONLY, CURLOPT_CERTINFO, CURLOPT_NOSIGNAL] {
             _ = shim_setopt_long(handle, option, 1)
@@ -43,7 +39,7 @@ extension HTTPClient {
         for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST] {
             _ = shim_setopt_long(handle, option, 0)
         }
-        _ = shim_setopt_long(handle, CURLOPT_TIMEOUT_MS, max(1, limitMilliseconds))
+        _ = shim_setopt_long(handle, CURLOPT_TIMEOUT_MS, max(1, limit.milliseconds))
         let code = curl_easy_perform(handle)
         guard code == CURLE_OK else {
             let kind: TransportError.Kind =
@@ -53,18 +49,15 @@ extension HTTPClient {
                 case CURLE_COULDNT_CONNECT: .cannotConnect
                 default: .tls
                 }
-            let detail = String(cString: curl_easy_strerror(code))
-            return .failure(TransportError(kind, detail: detail))
+            throw TransportError(kind, detail: String(cString: curl_easy_strerror(code)))
         }
         let fields = leafFields(of: handle)
-        return .success(
-            PeerCertificate(
-                subject: fields["Subject"] ?? "",
-                issuer: fields["Issuer"] ?? "",
-                starts: fields["Start date"] ?? "",
-                expires: fields["Expire date"] ?? "",
-                pem: fields["Cert"] ?? ""
-            )
+        return PeerCertificate(
+            subject: fields["Subject"] ?? "",
+            issuer: fields["Issuer"] ?? "",
+            starts: fields["Start date"] ?? "",
+            expires: fields["Expire date"] ?? "",
+            pem: fields["Cert"] ?? ""
         )
     }
 

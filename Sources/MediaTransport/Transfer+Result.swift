@@ -34,11 +34,8 @@ extension Transfer {
         )
     }
 
-    func cancelled() -> Result<HTTPResponse, TransportError> {
-        .failure(completed(TransportError(.cancelled)))
-    }
-
-    func timedOut(_ kind: TransportError.Kind) -> Result<HTTPResponse, TransportError> {
+    /// The result of a transfer that is ended before libcurl ends it.
+    func ended(_ kind: TransportError.Kind) -> Result<HTTPResponse, TransportError> {
         .failure(completed(TransportError(kind)))
     }
 

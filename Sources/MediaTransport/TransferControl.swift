@@ -22,6 +22,7 @@ public final class TransferControl: Sendable {
 
     private struct Link: Sendable {
         weak var control: TransferControl?
+        var onlyAbandon: Bool
     }
 
     private let state = Mutex(State())
@@ -41,14 +42,15 @@ public final class TransferControl: Sendable {
         source?.state.withLock { $0.linked[ObjectIdentifier(self)] = nil }
     }
 
-    /// Another control, which receives every stop of this one and can be stopped separately. It retains this one.
-    public func linked() -> TransferControl {
+    /// Another control, which receives every stop of this one and can be stopped separately. It retains this one. With
+    /// `onlyAbandon`, it receives no graceful stop: the outcome of its request is already determined.
+    public func linked(onlyAbandon: Bool = false) -> TransferControl {
         let control = TransferControl(linkedTo: self)
         let stopRequest = state.withLock { state in
-            state.linked[ObjectIdentifier(control)] = Link(control: control)
+            state.linked[ObjectIdentifier(control)] = Link(control: control, onlyAbandon: onlyAbandon)
             return state.stopRequest
         }
-        if stopRequest != .none {
+        if stopRequest == .abandon || stopRequest != .none && !onlyAbandon {
             control.set(stopRequest)
         }
         return control
@@ -128,7 +130,7 @@ public final class TransferControl: Sendable {
         }
         for observer in observers { observer.fire() }
         wake?()
-        for link in linked.values { link.control?.set(stopRequest) }
+        for link in linked.values where stopRequest == .abandon || !link.onlyAbandon { link.control?.set(stopRequest) }
     }
 
     var stopRequest: StopRequest {

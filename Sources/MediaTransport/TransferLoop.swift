@@ -172,7 +172,7 @@ final class TransferLoop: Sendable {
     /// be sent only once.
     private func stopWhereRequested(_ transfers: inout [OpaquePointer: Transfer], isWaiting: Bool) {
         for transfer in transfers.values where transfer.isAwaitingOnlyResponse == isWaiting && transfer.isStopDue() {
-            end(transfer, of: &transfers) { $0.cancelled() }
+            end(transfer, of: &transfers) { $0.ended(.cancelled) }
         }
     }
 
@@ -190,7 +190,7 @@ final class TransferLoop: Sendable {
         for transfer in transfers.values {
             transfer.observeProgress(at: now)
             if let kind = transfer.overdue(at: now) {
-                end(transfer, of: &transfers) { $0.timedOut(kind) }
+                end(transfer, of: &transfers) { $0.ended(kind) }
             }
         }
     }

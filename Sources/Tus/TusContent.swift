@@ -86,7 +86,7 @@ public struct TusSendOptions: Sendable {
     /// See `TusFeatures.preferredChecksum`.
     public var checksum: DigestAlgorithm?
     /// The exact size of every chunk but the last in bytes, for a server whose offsets count chunks
-    /// (`TusFeatures.OffsetUnit`); an impossible offset then ends the upload as `.dead`. Nil for chunks that adapt.
+    /// (`TusFeatures.countsChunks`); an impossible offset then ends the upload as `.dead`. Nil for chunks that adapt.
     public var fixedChunkBytes: Int64?
 
     /// Creates a set of options; the defaults are those of the command line.

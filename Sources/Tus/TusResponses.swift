@@ -25,15 +25,6 @@ public struct TusFeatures: Sendable, Equatable {
         case concatenationUnfinished = "concatenation-unfinished"
     }
 
-    /// The unit of `Upload-Offset`.
-    public enum OffsetUnit: Sendable {
-        /// The bytes that the server has stored, as in tus 1.0.0.
-        case bytes
-        /// Chunks of the size of the first one: all chunks but the last must have this size, which is at most 20 MiB
-        /// (gighive-d4 contract 4.2 and 4.3).
-        case chunks
-    }
-
     /// `Tus-Version`, in the server's order.
     public var versions = ["1.0.0"]
     /// `Tus-Extension`; unknown ones are ignored.
@@ -43,10 +34,11 @@ public struct TusFeatures: Sendable, Equatable {
     /// `Tus-Checksum-Algorithm`.
     public var checksumAlgorithms: [String] = []
 
-    /// The unit of `Upload-Offset`: chunks on a server that has a size limit and cannot delete uploads (gighive-d4
-    /// contract section 1).
-    public var offsetUnit: OffsetUnit {
-        extensions.contains(.creation) && !extensions.contains(.termination) && maximumBytes != nil ? .chunks : .bytes
+    /// Whether `Upload-Offset` counts chunks, not the stored bytes as in tus 1.0.0: on a server that has a size limit
+    /// and cannot delete uploads (gighive-d4 contract section 1). All chunks but the last must have the size of the
+    /// first one, which is at most 20 MiB (4.2 and 4.3).
+    public var countsChunks: Bool {
+        extensions.contains(.creation) && !extensions.contains(.termination) && maximumBytes != nil
     }
 }
 

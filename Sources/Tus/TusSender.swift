@@ -133,7 +133,14 @@ struct TusSender {
 
     private mutating func sendChunk() async throws(TusError) {
         try throwIfStopped()
-        try await keepBeginning()
+        // Chunks of a fixed size do not adapt.
+        if options.fixedChunkBytes == nil {
+            do {
+                try await content.begin(TusChunk(offset: offset, byteCount: size.current))
+            } catch {
+                throw TusError(.journal, detail: "\(error)", underlying: error)
+            }
+        }
         let started = ContinuousClock.now
         let chunk = offset..<end(ofChunk: size.current)
         let body = try ChunkBody(chunk, of: content, pipeline)
@@ -169,16 +176,6 @@ struct TusSender {
 
     /// The end of a chunk that begins here, which may be longer than the rest of the content.
     private func end(ofChunk byteCount: Int64) -> Int64 { offset + min(byteCount, content.byteCount - offset) }
-
-    /// Stores which chunk comes next. Chunks of a fixed size do not adapt.
-    private func keepBeginning() async throws(TusError) {
-        guard options.fixedChunkBytes == nil else { return }
-        do {
-            try await content.begin(TusChunk(offset: offset, byteCount: size.current))
-        } catch {
-            throw TusError(.journal, detail: "\(error)", underlying: error)
-        }
-    }
 
     /// The same, if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response
     /// that ends the upload on the server (gighive-d4 contract 4.1 and 4.4).

@@ -136,6 +136,17 @@ import Testing
         #expect(outer.linked().isAbandoned)
     }
 
+    @Test func aGracefulStopDoesNotReachARequestWhoseOutcomeIsDetermined() {
+        let outer = TransferControl()
+        let inner = outer.linked(onlyAbandon: true)
+        outer.stop()
+        #expect(!inner.isStopRequested)
+        #expect(!outer.linked(onlyAbandon: true).isStopRequested)
+        outer.abandon()
+        #expect(inner.isAbandoned)
+        #expect(outer.linked(onlyAbandon: true).isAbandoned)
+    }
+
     /// A run with many transfers has one control.
     @Test func aLinkedControlEndsWithItsTransfer() {
         let outer = TransferControl()

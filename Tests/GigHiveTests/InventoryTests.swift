@@ -8,7 +8,6 @@ import Testing
 @testable import GigHive
 
 @Suite(.prompt) struct InventoryIndexTests {
-    /// Digests whose first halves differ.
     private static let first = String(repeating: "0a", count: 32)
     private static let second = String(repeating: "f1", count: 32)
     private let gig = InventoryEvent(date: "2026-03-01", orgName: "Band")

@@ -8,7 +8,7 @@ import Testing
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
         var status: Int
-        var form = UploadResponse.Form.json
+        var form = ResponseText.Form.json
         var fileID: Int64?
         var token: String?
         var checksumPrefix: String?

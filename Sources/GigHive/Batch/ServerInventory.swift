@@ -106,14 +106,13 @@ actor ServerInventory {
     /// - Returns: The error if the network failed.
     private func list(_ control: TransferControl, isBrief: Bool) async -> GigHiveError? {
         let began = ContinuousClock.now
-        let outcome = await control.abandoning { [client] inner in
-            await Result(awaiting: { () async throws(GigHiveError) in
-                guard isBrief else { return try await InventoryIndex.fetch(client, control: inner) }
-                return try await client.briefly(inner) { (client) async throws(GigHiveError) in
-                    try await InventoryIndex.fetch(client, control: inner)
-                }
-            })
-        }
+        let inner = control.linked()
+        let outcome = await Result(awaiting: { [client] () async throws(GigHiveError) in
+            guard isBrief else { return try await InventoryIndex.fetch(client, control: inner) }
+            return try await client.briefly(inner) { (client) async throws(GigHiveError) in
+                try await InventoryIndex.fetch(client, control: inner)
+            }
+        })
         switch outcome {
         case .success(let index):
             self.index = index
@@ -130,44 +129,17 @@ actor ServerInventory {
     }
 }
 
-/// A compact media listing: half of each digest, its ID, and the events.
+/// The files of a media listing by digest: their IDs, served names and events.
 struct InventoryIndex: Sendable {
-    /// The first half of a digest. Only files crafted for that purpose could share it.
-    private struct Key: Hashable {
-        var high: UInt64
-        var low: UInt64
-
-        init?(_ checksum: some StringProtocol) {
-            guard checksum.utf8.count == 64, let high = UInt64(checksum.prefix(16), radix: 16),
-                let low = UInt64(checksum.dropFirst(16).prefix(16), radix: 16)
-            else { return nil }
-            self.high = high
-            self.low = low
-        }
-    }
-
     private struct Asset {
         var fileID: Int64
-        /// The first event that it was listed for; others are in `moreEvents`.
-        var event: Int32
-        /// An index into `kinds`.
-        var kind: UInt8
-        /// An index into `pathExtensions`; 0 if unknown.
-        var pathExtension: UInt16
-        var isInSeveralEvents = false
+        var served: ServedName
+        /// The numbers of the events that it was listed for.
+        var events: [Int]
     }
 
-    private static let kinds: [String?] = [nil, "audio", "video"]
-
-    private struct Link: Hashable {
-        var asset: Key
-        var event: Int32
-    }
-
-    private var assets: [Key: Asset] = [:]
-    private var moreEvents: Set<Link> = []
-    private var events: [InventoryEvent: Int32] = [:]
-    private var pathExtensions: [String] = [""]
+    private var assets: [String: Asset] = [:]
+    private var events: [InventoryEvent: Int] = [:]
 
     /// The whole listing, or only the events on a date.
     static func fetch(
@@ -193,82 +165,30 @@ struct InventoryIndex: Sendable {
         return index
     }
 
-    /// The rows of a listing of several pages, by their hashes. Releases that sort by date alone may repeat a row on
-    /// another page and omit another.
-    private struct ListingRows {
-        private var hashes: Set<Int> = []
-
-        var count: Int { hashes.count }
-
-        mutating func add(_ page: ListingPage) {
-            // Equal rows on one page are distinct rows.
-            var ordinals: [Int: Int] = [:]
-            for entry in page.entries {
-                var hasher = Hasher()
-                hasher.combine(entry.fileID)
-                for text in [entry.fileName, entry.date, entry.orgName, entry.title] { hasher.combine(text) }
-                let row = hasher.finalize()
-                let ordinal = ordinals[row, default: 0]
-                ordinals[row] = ordinal + 1
-                var numbered = Hasher()
-                numbered.combine(row)
-                numbered.combine(ordinal)
-                hashes.insert(numbered.finalize())
-            }
-        }
-    }
-
     /// Adds an entry; ignores one without ID or digest.
     mutating func add(_ entry: ListingPage.Entry) {
-        guard let fileID = entry.fileID, let key = entry.checksumSHA256.flatMap({ Key($0) }) else { return }
-        let event = number(of: InventoryEvent(date: entry.date ?? "", orgName: entry.orgName ?? ""))
-        guard let known = assets[key], known.fileID == fileID else {
-            assets[key] = Asset(
-                fileID: fileID,
-                event: event,
-                kind: UInt8(Self.kinds.firstIndex(of: entry.fileType) ?? 0),
-                pathExtension: number(ofExtension: entry.servedName.pathExtension)
-            )
+        guard let fileID = entry.fileID, let checksum = entry.checksumSHA256 else { return }
+        let key = InventoryEvent(date: entry.date ?? "", orgName: entry.orgName ?? "")
+        let event = events[key] ?? events.count
+        events[key] = event
+        guard let known = assets[checksum], known.fileID == fileID else {
+            var served = entry.servedName
+            if served.kind != "audio", served.kind != "video" { served.kind = nil }
+            assets[checksum] = Asset(fileID: fileID, served: served, events: [event])
             return
         }
-        if known.event != event {
-            moreEvents.insert(Link(asset: key, event: event))
-            assets[key]?.isInSeveralEvents = true
-        }
+        if !known.events.contains(event) { assets[checksum]?.events.append(event) }
     }
 
     func find(_ checksum: String, in event: InventoryEvent) -> ServerInventory.Stored? {
-        guard let key = Key(checksum), let asset = assets[key] else { return nil }
-        let isInEvent = [event, event.simplified, .unknown].contains { event in
-            events[event].map { asset.event == $0 || moreEvents.contains(Link(asset: key, event: $0)) } ?? false
-        }
+        guard let asset = assets[checksum.lowercased()] else { return nil }
+        let numbers = [event, event.simplified, .unknown].compactMap { events[$0] }
         return ServerInventory.Stored(
             fileID: asset.fileID,
-            served: ServedName(
-                kind: Self.kinds[Int(asset.kind)],
-                pathExtension: asset.pathExtension == 0 ? nil : pathExtensions[Int(asset.pathExtension)]
-            ),
-            isInEvent: isInEvent,
-            isInSeveralEvents: asset.isInSeveralEvents
+            served: asset.served,
+            isInEvent: asset.events.contains { numbers.contains($0) },
+            isInSeveralEvents: asset.events.count > 1
         )
-    }
-
-    /// There are few extensions; any after the first thousand are ignored.
-    private mutating func number(ofExtension text: String?) -> UInt16 {
-        guard let text else { return 0 }
-        if let known = pathExtensions.firstIndex(of: text) { return UInt16(known) }
-        guard pathExtensions.count < 1000 else { return 0 }
-        pathExtensions.append(text)
-        return UInt16(pathExtensions.count - 1)
-    }
-
-    private mutating func number(of event: InventoryEvent) -> Int32 {
-        if let number = events[event] {
-            return number
-        }
-        let number = Int32(clamping: events.count)
-        events[event] = number
-        return number
     }
 }
 
@@ -291,10 +211,6 @@ struct InventoryEvent: Hashable, Sendable {
 
     init(_ details: UploadDetails) {
         self.init(date: details.eventDate, orgName: details.orgName)
-    }
-
-    init(_ event: GuestAccess.Event) {
-        self.init(date: event.eventDate, orgName: event.orgName)
     }
 
     init(_ fields: [UploadField]) {

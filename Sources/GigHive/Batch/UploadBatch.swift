@@ -224,7 +224,7 @@ private final class BatchRun: Sendable {
                 if options.failFast && result.isFailure {
                     control.drain()
                 }
-                events.ended(index, result)
+                events.send(.ended(index, result))
             }
             last = index
         }
@@ -253,14 +253,16 @@ private final class BatchRun: Sendable {
             return result
         case .ready(let upload):
             if let first = queue.outcome(for: index) {
-                events.began(index)
+                events.send(.began(index))
                 return UploadResult(upload, endingLike: first)
             }
             let pass = ContactPass(control.contact, firstNumber + index)
             var last: UploadResult?
             defer { pass.end(last) }
             guard await pass.enter() else { return nil }
-            let permit = TransferPermit(slots, plansAhead: uploader.groupsCommits) { [events] in events.began(index) }
+            let permit = TransferPermit(slots, plansAhead: uploader.groupsCommits) { [events] in
+                events.send(.began(index))
+            }
             defer { permit.end() }
             var uploader = uploader
             uploader.permit = permit
@@ -272,8 +274,8 @@ private final class BatchRun: Sendable {
             var result = await uploader.send(upload, control: transfer) { [events] event in
                 pass.note(event)
                 // Querying an earlier upload may take minutes: it is shown even though the file has no slot yet.
-                if case .resolving = event { events.began(index) }
-                events.upload(index, event)
+                if case .resolving = event { events.send(.began(index)) }
+                events.send(.upload(index, event))
             }
             if let error = result.error, error.endsRun {
                 result.error?.isIsolated = !endRun(error, of: index)
@@ -283,21 +285,17 @@ private final class BatchRun: Sendable {
             last = result
             if let other = otherFailure(than: index), !transfer.isStopRequested, result.isUnfinished {
                 guard result.hasSentContent else {
-                    events.withdrew(index)
+                    events.send(.withdrew(index))
                     return nil
                 }
                 return result.failed(other)
             }
             if !permit.hasBegun {
-                guard result.state != .cancelled else {
-                    events.withdrew(index)
+                if result.state == .cancelled || result.error?.code == .uploadInProgress && queue.postpone(index) {
+                    events.send(.withdrew(index))
                     return nil
                 }
-                if result.error?.code == .uploadInProgress, queue.postpone(index) {
-                    events.withdrew(index)
-                    return nil
-                }
-                events.began(index)
+                events.send(.began(index))
             }
             return result
         }
@@ -507,33 +505,18 @@ final class BatchEvents: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Only the first call for an item is forwarded.
-    func began(_ index: Int) {
+    /// Forwards only the first `began` of an item, and nothing else of an item that was not started except `ended`.
+    func send(_ event: UploadBatch.Event) {
         running.withLock { running in
-            guard running.insert(index).inserted else { return }
-            onEvent(.began(index))
-        }
-    }
-
-    func upload(_ index: Int, _ event: UploadEvent) {
-        running.withLock { running in
-            guard running.contains(index) else { return }
-            onEvent(.upload(index, event))
-        }
-    }
-
-    /// Nothing is forwarded for an item that was not started.
-    func withdrew(_ index: Int) {
-        running.withLock { running in
-            guard running.remove(index) != nil else { return }
-            onEvent(.withdrew(index))
-        }
-    }
-
-    func ended(_ index: Int, _ result: UploadResult) {
-        running.withLock { running in
-            running.remove(index)
-            onEvent(.ended(index, result))
+            let isForwarded =
+                switch event {
+                case .began(let index): running.insert(index).inserted
+                case .upload(let index, _): running.contains(index)
+                case .withdrew(let index): running.remove(index) != nil
+                case .ended: true
+                }
+            if case .ended(let index, _) = event { running.remove(index) }
+            if isForwarded { onEvent(event) }
         }
     }
 }

@@ -185,7 +185,8 @@ public struct ServerCheckup: Sendable {
     /// Login, and the checks that require one: role and tus.
     private func checkLogin(_ list: inout CheckList) async {
         guard client.authorization != nil || missingLogin != nil else {
-            let required = await requiredCredentials()
+            // A failure of this query is reported by the check that follows.
+            let required = try? await client.requiredCredentials()
             let reason = "not checked: no credentials"
             list.skip(
                 "login",
@@ -248,7 +249,7 @@ public struct ServerCheckup: Sendable {
                 "extensions": names.joined(separator: " "), "versions": features.versions.joined(separator: " "),
             ]
             facts["max_size"] = features.maximumBytes.map(String.init)
-            if features.offsetUnit == .chunks {
+            if features.countsChunks {
                 facts["dialect"] = "d4"
                 return ServerCheck(.passed, Self.chunkLimits(features), facts: facts)
             }
@@ -306,7 +307,7 @@ public struct ServerCheckup: Sendable {
 
 extension GigHiveError {
     fileprivate var isCertificateRefused: Bool {
-        [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tlsFailed].contains(code)
+        [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tlsFailed].contains(self.code)
     }
 }
 
@@ -329,11 +330,6 @@ extension LoginChallenge {
 }
 
 extension ServerCheckup {
-    /// A failure of this query is reported by the check that follows.
-    private func requiredCredentials() async -> LoginChallenge? {
-        try? await client.requiredCredentials()
-    }
-
     /// Any valid user may read the listing (gighive contract section 7). Secrets are never part of the check.
     func login() async -> ServerCheck {
         var facts: [String: String] = [:]
@@ -342,7 +338,7 @@ extension ServerCheckup {
         facts["login_expires_at"] = expiry.map(RFC3339.text(seconds:))
         if let missingLogin {
             facts["configured_scheme"] = "bearer"
-            facts["required_scheme"] = await requiredCredentials()?.schemeName
+            facts["required_scheme"] = (try? await client.requiredCredentials())?.schemeName
             return ServerCheck(.failed, "\(missingLogin)", facts: facts, error: missingLogin)
         }
         do throws(GigHiveError) {

@@ -160,25 +160,20 @@ public struct Deleter: Sendable {
         }
     }
 
+    /// Compares the deleted IDs with the requested one (traps T12 and T25).
     private func judge(_ response: DeleteResponse, _ status: Int, _ fileID: Int64) -> Verdict {
-        switch response.verdict(on: fileID) {
-        case .deleted where status == 200: return .deleted(status: status)
-        case .others:
-            let ids = response.deletedIDs.map { "deleted IDs: " + $0.map(String.init).joined(separator: ", ") }
-            return .refused(
-                GigHiveError(
-                    .otherFilesDeleted,
-                    detail: ids ?? "\(response.deletedCount ?? 0) files deleted",
-                    httpStatus: status
-                )
-            )
-        case .deleted, .unconfirmed:
-            let reasons = response.itemErrors.joined(separator: ", ")
-            return .unclear(
-                GigHiveError(.notDeleted, detail: reasons, httpStatus: status),
-                isClaimed: response.deletedCount.map { $0 == 1 }
-            )
+        let (count, ids) = (response.deletedCount, response.deletedIDs)
+        guard max(count ?? 0, Int64(ids?.count ?? 0)) <= 1, ids?.allSatisfy({ $0 == fileID }) ?? true else {
+            let list = ids.map { "deleted IDs: " + $0.map(String.init).joined(separator: ", ") }
+            let detail = list ?? "\(count ?? 0) files deleted"
+            return .refused(GigHiveError(.otherFilesDeleted, detail: detail, httpStatus: status))
         }
+        if status == 200, count == 1, ids == [fileID] { return .deleted(status: status) }
+        let reasons = response.itemErrors.joined(separator: ", ")
+        return .unclear(
+            GigHiveError(.notDeleted, detail: reasons, httpStatus: status),
+            isClaimed: count.map { $0 == 1 }
+        )
     }
 
     // MARK: Outcomes

@@ -24,6 +24,28 @@ struct ListingPages {
     }
 }
 
+/// The rows of a listing of several pages, by their hashes. Releases that sort by date alone may repeat a row on
+/// another page and omit another.
+struct ListingRows {
+    private var hashes: Set<Int> = []
+
+    var count: Int { hashes.count }
+
+    mutating func add(_ page: ListingPage) {
+        // Equal rows on one page are distinct rows.
+        var ordinals: [Int: Int] = [:]
+        for entry in page.entries {
+            var hasher = Hasher()
+            hasher.combine(entry.fileID)
+            for text in [entry.fileName, entry.date, entry.orgName, entry.title] { hasher.combine(text) }
+            let row = hasher.finalize()
+            let ordinal = ordinals[row, default: 0]
+            ordinals[row] = ordinal + 1
+            hashes.insert([row, ordinal].hashValue)
+        }
+    }
+}
+
 extension GigHiveClient {
     /// Maximum number of times that a listing of several pages is read until it is complete.
     static let listingPasses = 4
@@ -111,33 +133,16 @@ extension GigHiveClient {
 }
 
 private struct MediaCollection {
-    private struct Row: Hashable {
-        var fileID: Int64?
-        var fileName: String?
-        var event: ServerMedia.Event
-        /// Equal rows on one page are distinct rows.
-        var ordinal: Int
-    }
-
-    private var rows: Set<Row> = []
+    private var rows = ListingRows()
     private var positions: [Int64: Int] = [:]
     private(set) var media: [ServerMedia] = []
 
     var rowCount: Int { rows.count }
 
     mutating func add(_ page: ListingPage) {
-        var ordinals: [Row: Int] = [:]
+        rows.add(page)
         for entry in page.entries {
-            var row = Row(
-                fileID: entry.fileID,
-                fileName: entry.fileName,
-                event: ServerMedia.Event(date: entry.date, orgName: entry.orgName, label: entry.title),
-                ordinal: 0
-            )
-            let ordinal = ordinals[row, default: 0]
-            ordinals[row] = ordinal + 1
-            row.ordinal = ordinal
-            guard rows.insert(row).inserted, let fileID = entry.fileID else { continue }
+            guard let fileID = entry.fileID else { continue }
             if let position = positions[fileID] {
                 media[position].add(entry)
             } else if let file = ServerMedia(entry) {

@@ -29,13 +29,9 @@ struct DecodedBody {
                 layer = inflation.bytes
                 continue
             }
-            guard hasNoControls else {
-                texts.append(layer)
-                isText = false
-                return
-            }
             texts.append(layer)
-            guard let content = Base64.decoding(layer[...]) else { return }
+            isText = hasNoControls
+            guard hasNoControls, let content = Base64.decoding(layer[...]) else { return }
             layer = content
         }
         texts.append(layer)
@@ -165,11 +161,6 @@ struct Inflater {
     private var bitBuffer: UInt32 = 0
     private var bitCount = 0
 
-    private enum Stop: Error {
-        case cutOff
-        case invalid
-    }
-
     init(_ input: ArraySlice<UInt8>, limit: Int) {
         self.input = input
         self.limit = limit
@@ -185,7 +176,7 @@ struct Inflater {
 
     /// Decodes to the end of the stream or of the input, or to the limit.
     mutating func run() -> Inflation.End {
-        do throws(Stop) {
+        do throws(Inflation.End) {
             var isLast = false
             while !isLast {
                 isLast = try bits(1) == 1
@@ -198,13 +189,13 @@ struct Inflater {
             }
             return .complete
         } catch {
-            return error == .cutOff ? .cutOff : .invalid
+            return error
         }
     }
 
     // MARK: Blocks
 
-    private mutating func copyStored() throws(Stop) {
+    private mutating func copyStored() throws(Inflation.End) {
         bitBuffer = 0
         bitCount = 0
         let count = try byte() | byte() << 8
@@ -213,7 +204,7 @@ struct Inflater {
         for _ in 0..<count { try append(UInt8(truncatingIfNeeded: try byte())) }
     }
 
-    private mutating func decodeDynamic() throws(Stop) {
+    private mutating func decodeDynamic() throws(Inflation.End) {
         let lengthCount = try bits(5) + 257
         let distanceCount = try bits(5) + 1
         let orderCount = try bits(4) + 4
@@ -239,7 +230,7 @@ struct Inflater {
         try decode(literals, distances)
     }
 
-    private mutating func decode(_ literals: HuffmanCode, _ distances: HuffmanCode) throws(Stop) {
+    private mutating func decode(_ literals: HuffmanCode, _ distances: HuffmanCode) throws(Inflation.End) {
         while true {
             let symbol = try symbol(literals)
             switch symbol {
@@ -259,20 +250,20 @@ struct Inflater {
         }
     }
 
-    private mutating func append(_ byte: UInt8) throws(Stop) {
+    private mutating func append(_ byte: UInt8) throws(Inflation.End) {
         guard output.count < limit else { throw .invalid }
         output.append(byte)
     }
 
     // MARK: Bits
 
-    private mutating func byte() throws(Stop) -> Int {
+    private mutating func byte() throws(Inflation.End) -> Int {
         guard position < input.endIndex else { throw .cutOff }
         defer { position += 1 }
         return Int(input[position])
     }
 
-    private mutating func bits(_ count: Int) throws(Stop) -> Int {
+    private mutating func bits(_ count: Int) throws(Inflation.End) -> Int {
         while bitCount < count {
             bitBuffer |= UInt32(try byte()) << UInt32(bitCount)
             bitCount += 8
@@ -283,7 +274,7 @@ struct Inflater {
         return value
     }
 
-    private mutating func symbol(_ code: HuffmanCode) throws(Stop) -> Int {
+    private mutating func symbol(_ code: HuffmanCode) throws(Inflation.End) -> Int {
         var value = 0
         var first = 0
         var index = 0
@@ -331,10 +322,9 @@ struct HuffmanCode: Sendable {
     private(set) var counts = [Int](repeating: 0, count: 16)
     private(set) var symbols: [Int]
 
-    /// - Returns: nil if the lengths are oversubscribed, or a length is above 15.
+    /// - Returns: nil if the lengths, which are at most 15, are oversubscribed.
     init?(_ lengths: [Int]) {
         self.init(complete: lengths)
-        guard lengths.allSatisfy({ $0 <= 15 }) else { return nil }
         var free = 1
         for count in counts.dropFirst() {
             free = (free << 1) - count
@@ -344,7 +334,7 @@ struct HuffmanCode: Sendable {
 
     /// A code whose lengths are known to be valid.
     fileprivate init(complete lengths: [Int]) {
-        for length in lengths where length <= 15 { counts[length] += 1 }
+        for length in lengths { counts[length] += 1 }
         symbols = lengths.indices.filter { lengths[$0] > 0 }.sorted { (lengths[$0], $0) < (lengths[$1], $1) }
         counts[0] = 0
     }
@@ -354,7 +344,7 @@ struct HuffmanCode: Sendable {
 ///
 /// libcurl is not used for this: it would discard a truncated stream, whose decoded part may contain the delete token.
 struct Inflation: Equatable {
-    enum End: Equatable {
+    enum End: Error {
         /// The stream is complete, and its checksum, if it has one, is correct.
         case complete
         /// The input ended inside the stream.

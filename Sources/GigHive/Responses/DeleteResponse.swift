@@ -31,27 +31,6 @@ struct DeleteResponse: Sendable, Equatable {
         (deleted.members.flatMap { $0["asset_id"] ?? $0["file_id"] ?? $0["id"] } ?? deleted).wholeNumber
     }
 
-    /// The result of a deletion of one file, according to a 200 response.
-    enum Verdict: Equatable {
-        /// Only that file was deleted.
-        case deleted
-        /// It does not confirm the deletion.
-        case unconfirmed
-        /// Other files were deleted, or more than one.
-        case others
-    }
-
-    /// Compares the deleted IDs with the requested one (traps T12 and T25).
-    func verdict(on fileID: Int64) -> Verdict {
-        if let deletedIDs, deletedIDs.contains(where: { $0 != fileID }) {
-            return .others
-        }
-        if max(deletedCount ?? 0, Int64(deletedIDs?.count ?? 0)) > 1 {
-            return .others
-        }
-        return deletedCount == 1 && deletedIDs == [fileID] ? .deleted : .unconfirmed
-    }
-
     /// The required login, according to a 400's message about the body: the server expects the body for the signed-in
     /// user, an admin's list or an uploader's token (gighive contract 5.3 and 5.4).
     var neededLogin: GigHiveError.NeededLogin? {

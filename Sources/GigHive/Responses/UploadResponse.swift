@@ -9,16 +9,6 @@ internal import MediaTransport
 /// Parsing never fails: missing values are nil, and an invalid response still provides its token and ID if
 /// they are complete.
 package struct UploadResponse: Sendable, Equatable {
-    /// How much of the response was parsed.
-    package enum Form: Sendable, Equatable {
-        /// A JSON object.
-        case json
-        /// A JSON object inside an HTML page.
-        case html
-        /// No complete object; the values were found in the text.
-        case broken
-    }
-
     /// The releases that send a response of this form (gighive contract section 0).
     package enum Dialect: Sendable, Equatable {
         /// D1 and D2: files are numbered inside an event, by `session_id` and `seq`.
@@ -28,7 +18,8 @@ package struct UploadResponse: Sendable, Equatable {
     }
 
     package var status: Int
-    package var form: Form
+    /// How much of the response was parsed; an embedded object counts as JSON.
+    var form: ResponseText.Form
     package var fileID: Int64?
     package var deleteToken: DeleteToken?
     /// Whether the token's field contains something that cannot be a token, or there is more than one token.
@@ -95,11 +86,8 @@ package struct UploadResponse: Sendable, Equatable {
     /// Parses a text in the form of the contract.
     private static func read(_ status: Int, _ text: [UInt8]) -> UploadResponse {
         let content = ResponseText.content(of: text)
-        switch content.form {
-        case .json, .embedded: return UploadResponse(status: status, form: .json, content)
-        case .html: return UploadResponse(status: status, form: .html, content)
-        case .broken: return UploadResponse(status: status, salvagedFrom: content.text)
-        }
+        guard content.form != .broken else { return UploadResponse(status: status, salvagedFrom: content.text) }
+        return UploadResponse(status: status, form: content.form == .html ? .html : .json, content)
     }
 
     /// The same response with the token that a search found.
@@ -115,7 +103,7 @@ package struct UploadResponse: Sendable, Equatable {
         return response
     }
 
-    private init(status: Int, form: Form, _ content: ResponseText.Content) {
+    private init(status: Int, form: ResponseText.Form, _ content: ResponseText.Content) {
         let members = content.members
         self.status = status
         self.form = form

@@ -133,12 +133,11 @@ struct Finalization {
         let began = ContinuousClock.now
         let pulse = journal.pulse(every: max(uploader.options.processingTime / 20, .milliseconds(1)))
         let request = FinalizeRequest(tusID, details: details, sizeBytes: recorder.record.sizeBytes, uploader)
-        let attempt =
-            isQuery
-            ? await control.abandoning(evenIfStopped: false) {
-                await request.send(rescue: rescue, control: $0, onEvent: onEvent)
-            }
-            : await request.send(rescue: rescue, control: control, onEvent: onEvent)
+        let attempt = await request.send(
+            rescue: rescue,
+            control: isQuery ? control.linked(onlyAbandon: true) : control,
+            onEvent: onEvent
+        )
         pulse.cancel()
         await pulse.value
         let verdict = FinalizeVerdict.of(attempt.outcome)
@@ -234,10 +233,6 @@ struct Finalization {
             .content(ofTokenless: response, checksum: recorder.record.checksumSHA256, since: began)
     }
 
-    func inquiry(_ checksum: String) -> OutcomeInquiry {
-        uploader.inquiry(recorder, of: details, checksum: checksum)
-    }
-
     private mutating func handleDuplicate(_ response: UploadResponse, since began: ContinuousClock.Instant) async
         -> Step
     {
@@ -255,7 +250,8 @@ struct Finalization {
     private mutating func handleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await noteResponded()
         if let checksum = recorder.record.checksumSHA256, lostAt == nil,
-            case .present(let copy) = await inquiry(checksum).checkOnce(control: control),
+            case .present(let copy) = await uploader.inquiry(recorder, of: details, checksum: checksum)
+                .checkOnce(control: control),
             copy.placement == .event || copy.placement == .noEvent
         {
             recorder.endAfterCollision(copy, error)
@@ -363,7 +359,7 @@ struct Finalization {
 
     mutating func stopped() -> Step {
         if lostAt == nil, !isQuery {
-            recorder.suspend(GigHiveError(.cancelled, path: recorder.record.path))
+            recorder.endRun(GigHiveError(.cancelled, path: recorder.record.path))
         } else {
             recorder.end(.unknownOutcome, GigHiveError(.unknownOutcome, detail: "stopped", isRetryable: true))
         }
@@ -373,13 +369,11 @@ struct Finalization {
     // MARK: Waiting
 
     private func tusState() async -> TusState {
-        await control.abandoning { inner in
-            do throws(TusError) {
-                let status = try await uploader.tus.status(of: tusID, control: inner)
-                return status.byteCount == nil || status.byteCount == status.offset ? .complete : .incomplete
-            } catch {
-                return error.kind == .gone ? .gone(.tus(error)) : .noResponse(.tus(error))
-            }
+        do throws(TusError) {
+            let status = try await uploader.tus.status(of: tusID, control: control.linked())
+            return status.byteCount == nil || status.byteCount == status.offset ? .complete : .incomplete
+        } catch {
+            return error.kind == .gone ? .gone(.tus(error)) : .noResponse(.tus(error))
         }
     }
 
@@ -506,7 +500,8 @@ extension Finalization {
             return .end(.finished)
         }
         onEvent(.resolving(for: limit ?? .zero))
-        switch await inquiry(checksum).run(for: limit, control: control) {
+        let inquiry = uploader.inquiry(recorder, of: details, checksum: checksum)
+        switch await inquiry.run(for: limit, control: control) {
         case .present(let copy) where copy.placement != .otherEvent:
             await recorder.storeToken(confirmedBy: copy.fileID)
             recorder.endAsPresent(copy, cause: error)

@@ -46,14 +46,8 @@ struct FinalizeRequest {
     ) async -> RescuedResponse {
         var request = uploader.client.post("/api/uploads/finalize", json: body)
         request.timeouts = timeouts
-        let watcher = Task {
-            await control.waitForStop()
-            // The wait also ends when this task is canceled.
-            if control.isStopRequested, !Task.isCancelled {
-                onEvent(.waitingForToken)
-            }
-        }
-        defer { watcher.cancel() }
+        let observer = control.observeStop { onEvent(.waitingForToken) }
+        defer { control.endObserving(observer) }
         return await uploader.execute(request, rescue: rescue, control: control) { [sizeBytes] progress in
             guard progress.phase == .processing else { return }
             UploadFailpoint.finalizeSent.reach()

@@ -33,7 +33,8 @@ struct ResumeRun: Sendable {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
             guard end.error?.code != .notResumable, try uploader.canResume(record, after: end) else { return end }
             resolved = end
-            if record.transport == .tus, let error = end.error, try isForgotten() {
+            // The server has no part of the upload that could be resumed.
+            if record.transport == .tus, let error = end.error, try tusRecord()?.tusIDs.isEmpty ?? true {
                 onEvent(.restarting(because: error))
                 if error.mayBeUnfinished { onEvent(.leavingUnfinished) }
             }
@@ -47,7 +48,7 @@ struct ResumeRun: Sendable {
         guard let features = try await uploader.tusFeatures(control, onEvent) else {
             throw GigHiveError(.tusUnavailable, detail: "the server cannot resume uploads", path: record.path)
         }
-        if features.offsetUnit == .chunks { try uploader.checkCreation(of: upload) }
+        if features.countsChunks { try uploader.checkCreation(of: upload) }
         return await uploader.sendOverTus(upload, features, continuing: record, control, onEvent)
     }
 
@@ -67,11 +68,6 @@ struct ResumeRun: Sendable {
         throw GigHiveError(.notResumable, detail: detail, path: record.path)
     }
 
-    /// Whether the server has no part of the upload that could be resumed.
-    private func isForgotten() throws(GigHiveError) -> Bool {
-        try tusRecord()?.tusIDs.isEmpty ?? true
-    }
-
     private func tusRecord() throws(GigHiveError) -> TusRecord? {
         try GigHiveError.reading(uploader.store.tusRecord(record.uploadID))
     }
@@ -88,7 +84,9 @@ struct ResumeRun: Sendable {
             throw GigHiveError(.notResumable, path: record.path, field: "event_link", value: record.uploadID)
         }
         // The server would file it in the event of the link (gighive contract section 6).
-        if let event = uploader.options.guest?.event, InventoryEvent(event) != InventoryEvent(record.fields) {
+        if let event = uploader.options.guest?.event,
+            InventoryEvent(date: event.eventDate, orgName: event.orgName) != InventoryEvent(record.fields)
+        {
             let own = "\(record.fields["org_name"] ?? ""), \(record.fields["event_date"] ?? "")"
             let detail = "it is for the event of \(own); the link is for that of \(event.orgName), \(event.eventDate)"
             throw GigHiveError(.notResumable, detail: detail, path: record.path)
@@ -118,7 +116,7 @@ struct ResumeRun: Sendable {
         return try uploader.asGuest(upload)
     }
 
-    private static func missing(_ record: UploadRecord) -> GigHiveError {
+    static func missing(_ record: UploadRecord) -> GigHiveError {
         guard !record.isDirectoryUnknown else {
             let detail = "not found in the current directory"
             return GigHiveError(.notResumable, detail: detail, path: record.path, field: "directory")
@@ -129,21 +127,6 @@ struct ResumeRun: Sendable {
     static func changed(_ record: UploadRecord) -> GigHiveError {
         let detail = "the file was modified since the upload started"
         return GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
-    }
-
-    /// Throws if the file of an upload is missing, or known to be a different one. Opens the file without reading it.
-    static func checkSource(of record: UploadRecord) throws(GigHiveError) {
-        guard let identity = record.identity else { return }
-        let file: SourceFile
-        do {
-            file = try SourceFile(checking: record.path)
-        } catch {
-            let error = GigHiveError.source(error)
-            throw error.code == .fileNotFound ? missing(record) : error
-        }
-        // A file that was copied, restored or touched may still begin with the bytes sent over tus.
-        let mayHaveSentBytes = record.transport == .tus && file.status.size == record.sizeBytes
-        guard file.status.isProbablyUnchanged(since: identity) || mayHaveSentBytes else { throw changed(record) }
     }
 
     private func keptInput() throws(GigHiveError) -> SpoolFile {

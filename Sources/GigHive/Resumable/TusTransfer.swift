@@ -45,14 +45,14 @@ struct TusTransfer: Sendable {
             try? await FileDigest.of(file.descriptor, byteCount: upload.sizeBytes, until: control).hex
         }
         defer { wholeDigest.cancel() }
-        let outcomes = await control.abandoning { inner in
-            await withBoundedTasks(parts.indices, limit: parts.count) { index -> Result<SentPart, TusError> in
-                do throws(TusError) {
-                    return .success(try await send(index, parts: parts, control: inner))
-                } catch {
-                    inner.abandon()
-                    return .failure(error)
-                }
+        let inner = control.linked()
+        let outcomes = await withBoundedTasks(parts.indices, limit: parts.count) {
+            index -> Result<SentPart, TusError> in
+            do throws(TusError) {
+                return .success(try await send(index, parts: parts, control: inner))
+            } catch {
+                inner.abandon()
+                return .failure(error)
             }
         }
         // The part that failed first has stopped the others.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -38,7 +39,7 @@ struct TusUploadRun {
         do {
             try await run()
         } catch {
-            recorder.refuse(error)
+            recorder.endRun(error)
         }
         releaseSpool()
         if recorder.result.error != nil { recorder.result.isResumable = isResumable }
@@ -145,7 +146,7 @@ struct TusUploadRun {
         var collisions = Backoff(uploader.raceRetry)
         while true {
             guard await enterServer() else {
-                recorder.suspend(GigHiveError(.cancelled, path: upload.path))
+                recorder.endRun(GigHiveError(.cancelled, path: upload.path))
                 return
             }
             guard let tusID = await send(file, journal) else { return }
@@ -194,7 +195,7 @@ struct TusUploadRun {
             onEvent(.restarting(because: error))
             if mayBeUnfinished { onEvent(.leavingUnfinished) }
             guard await uploader.mayBegin(control) else {
-                recorder.suspend(GigHiveError(.cancelled, path: upload.path))
+                recorder.endRun(GigHiveError(.cancelled, path: upload.path))
                 return
             }
         }
@@ -218,7 +219,7 @@ struct TusUploadRun {
             let sent = try await transfer(file, journal)
             UploadFailpoint.afterAllBytes.reach()
             // If the file is stored with its last chunk, the result includes its ID.
-            let isStored = features.offsetUnit == .chunks
+            let isStored = features.countsChunks
             isSourceUnchanged = await uploader.isUnchanged(
                 upload,
                 file,
@@ -268,14 +269,9 @@ struct TusUploadRun {
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
         )
         lookAhead?.begin()
-        do throws(TusError) {
-            let sent = try await transfer.run()
-            await lookAhead?.finish()
-            return sent
-        } catch {
-            await lookAhead?.finish()
-            throw error
-        }
+        let sent = await Result(awaiting: transfer.run)
+        await lookAhead?.finish()
+        return try sent.get()
     }
 
     /// The upload of an earlier run, if the server has all of it and its digest is known.
@@ -311,7 +307,7 @@ struct TusUploadRun {
                 recorder.endAsKnown(end)
                 return
             }
-            recorder.suspend(GigHiveError(.cancelled, path: upload.path))
+            recorder.endRun(GigHiveError(.cancelled, path: upload.path))
         case .prefixChanged:
             await giveUp(error, journal)
         case .sourceFailed where !file.isUnchanged:
@@ -345,7 +341,7 @@ extension Uploader {
         var chunks = options.chunks
         chunks.retry = options.retry
         chunks.checksum = chunks.checksum ?? features.preferredChecksum
-        if features.offsetUnit == .chunks {
+        if features.countsChunks {
             chunks.fixedChunkBytes = min(max(chunks.chunkBytes, 1), Self.fixedChunkSizes.upperBound)
         }
         return chunks
@@ -357,7 +353,7 @@ extension TusUploadRun {
     /// On a server that stores the file with its last chunk and limits unfinished uploads: waits until both may happen.
     /// A waiting upload holds no slot, because another upload may need it.
     mutating func enterServer() async -> Bool {
-        guard features.offsetUnit == .chunks else { return true }
+        guard features.countsChunks else { return true }
         guard !control.isStopRequested else { return false }
         uploader.permit?.end()
         // Always in this order, so that no upload keeps a tus slot while the one that has the pass waits for a tus
@@ -391,7 +387,7 @@ extension TusUploadRun {
 
     /// Reports, before anything is sent, the limitations compared with multipart (gighive-d4 contract 3 and 4.6).
     mutating func reportLimits() {
-        guard features.offsetUnit == .chunks else { return }
+        guard features.countsChunks else { return }
         let ignored = upload.details.fields.map(\.name).filter {
             ["participants", "keywords", "location", "rating", "notes"].contains($0)
         }
@@ -413,7 +409,7 @@ extension TusUploadRun {
     /// has, but keeps the details of the first upload (gighive-d4 contract section 6). Returns the result if the event
     /// has the content.
     mutating func findContent() async throws(GigHiveError) -> UploadResult? {
-        guard features.offsetUnit == .chunks, uploader.options.guest == nil, let digest = await contentDigest() else {
+        guard features.countsChunks, uploader.options.guest == nil, let digest = await contentDigest() else {
             return nil
         }
         if !uploader.options.again {
@@ -435,7 +431,7 @@ extension TusUploadRun {
     /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). If the details have changed, it
     /// is restarted.
     func forgetOtherDetails(of row: UploadRecord, _ record: TusRecord) async throws(StoreError) -> TusRecord {
-        guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
+        guard features.countsChunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus
         else { return record }
         let detail = "this server does not allow changing the details of a started upload"
@@ -485,5 +481,5 @@ extension [UploadField] {
 extension GigHiveError {
     /// Whether the server may still count a failed upload as unfinished: only a response with a status shows that it
     /// has marked the upload as failed or no longer has it (gighive-d4 contract 4.4 and 4.5).
-    var mayBeUnfinished: Bool { httpStatus == nil }
+    var mayBeUnfinished: Bool { self.httpStatus == nil }
 }

@@ -64,7 +64,19 @@ extension Uploader {
     /// - Throws: `GigHiveError`: `.sourceChanged` if the file is known to have been modified, `.notResumable` if it is
     ///   gone, or the file's own errors.
     public static func checkSource(of record: UploadRecord) throws(GigHiveError) {
-        try ResumeRun.checkSource(of: record)
+        guard let identity = record.identity else { return }
+        let file: SourceFile
+        do {
+            file = try SourceFile(checking: record.path)
+        } catch {
+            let error = GigHiveError.source(error)
+            throw error.code == .fileNotFound ? ResumeRun.missing(record) : error
+        }
+        // A file that was copied, restored or touched may still begin with the bytes sent over tus.
+        let mayHaveSentBytes = record.transport == .tus && file.status.size == record.sizeBytes
+        guard file.status.isProbablyUnchanged(since: identity) || mayHaveSentBytes else {
+            throw ResumeRun.changed(record)
+        }
     }
 
     /// Discards an upload: removes it from the tus server (tus DELETE) and ends its row as `cancelled`.
@@ -237,7 +249,7 @@ extension Uploader {
         guard isNeeded || isUnfinished || (options.transport == .auto && isPreferred) else { return nil }
         let features = try await tusFeatures(for: upload, isNeeded: isNeeded, control, onEvent)
         // Only a multipart upload gets a delete token there (gighive-d4 contract section 3).
-        if !isNeeded, !isUnfinished, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
+        if !isNeeded, !isUnfinished, features?.countsChunks == true, fitsDirectly(upload) { return nil }
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
             throw GigHiveError(
@@ -251,7 +263,7 @@ extension Uploader {
         guard features != nil || !isNeeded else {
             throw GigHiveError(.tusUnavailable, detail: "the server cannot resume uploads", path: upload.path)
         }
-        if let features, features.offsetUnit == .chunks { try checkCreation(of: upload) }
+        if let features, features.countsChunks { try checkCreation(of: upload) }
         return features
     }
 
@@ -343,7 +355,7 @@ extension Uploader {
         directLimit.note(refused: upload.sizeBytes)
         guard let features = try? await tusFeatures() else { return nil }
         guard upload.sizeBytes <= features.maximumBytes ?? .max else { return nil }
-        if features.offsetUnit == .chunks, (try? checkCreation(of: upload)) == nil { return nil }
+        if features.countsChunks, (try? checkCreation(of: upload)) == nil { return nil }
         return features
     }
 

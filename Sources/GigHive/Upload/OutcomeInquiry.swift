@@ -103,9 +103,7 @@ struct OutcomeInquiry: Sendable {
 
     /// Checks once, as thoroughly as the last check of `run`.
     func checkOnce(control: TransferControl) async -> Finding {
-        await control.abandoning { inner in
-            await waiting(atMost: schedule.lastWait).check(isLast: true, hasFinished: true, control: inner)
-        }
+        await waiting(atMost: schedule.lastWait).check(isLast: true, hasFinished: true, control: control.linked())
     }
 
     /// Whether the media are served with this extension. A brief query, used only to decide whether the listing is
@@ -142,21 +140,20 @@ struct OutcomeInquiry: Sendable {
         _ control: TransferControl
     ) async -> Finding {
         let inquiry = waiting(atMost: max(remaining, schedule.lastWait))
-        return await control.abandoning { inner in
-            guard isTimed else {
-                return await inquiry.check(isLast: isLast, hasFinished: hasFinished, control: inner)
-            }
-            let limit = Task {
-                guard (try? await Task.sleep(for: max(remaining, schedule.lastCheck))) != nil else { return }
-                inner.abandon()
-            }
-            defer { limit.cancel() }
-            let finding = await inquiry.check(isLast: isLast, hasFinished: hasFinished, control: inner)
-            guard case .noResponse(let error) = finding, error.code == .cancelled, !control.isStopRequested else {
-                return finding
-            }
-            return .noResponse(GigHiveError(.networkTimeout, detail: "no response in time", isRetryable: true))
+        let inner = control.linked()
+        guard isTimed else {
+            return await inquiry.check(isLast: isLast, hasFinished: hasFinished, control: inner)
         }
+        let limit = Task {
+            guard (try? await Task.sleep(for: max(remaining, schedule.lastCheck))) != nil else { return }
+            inner.abandon()
+        }
+        defer { limit.cancel() }
+        let finding = await inquiry.check(isLast: isLast, hasFinished: hasFinished, control: inner)
+        guard case .noResponse(let error) = finding, error.code == .cancelled, !control.isStopRequested else {
+            return finding
+        }
+        return .noResponse(GigHiveError(.networkTimeout, detail: "no response in time", isRetryable: true))
     }
 
     private static let contradiction = GigHiveError(
@@ -234,29 +231,6 @@ extension GigHiveError {
     /// The time for which the server accepts no request, if that is why nothing was sent.
     fileprivate var cooldown: Duration {
         if case .rateLimited(_, let rest)? = transport?.kind { rest } else { .zero }
-    }
-}
-
-extension TransferControl {
-    /// Runs requests under their own control, which is abandoned when this one is stopped: a query may always be
-    /// canceled. If `evenIfStopped` is false, only `abandon` has this effect: the outcome is already determined.
-    func abandoning<Value: Sendable>(
-        evenIfStopped: Bool = true,
-        _ query: (TransferControl) async -> Value
-    ) async -> Value {
-        let inner = TransferControl()
-        let watcher = Task {
-            if evenIfStopped {
-                await waitForStop()
-            } else {
-                while !isAbandoned {
-                    guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
-                }
-            }
-            inner.abandon()
-        }
-        defer { watcher.cancel() }
-        return await query(inner)
     }
 }
 

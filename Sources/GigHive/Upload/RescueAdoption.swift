@@ -59,7 +59,7 @@ public enum RescueAdoption {
         }
         // The row that makes a response unnecessary may be in SQLite's log and not on disk yet.
         try store.synchronize()
-        guard awaitsResponse(record.state) else {
+        guard !record.state.isFinal || record.state == .tokenLost else {
             // Already committed; only the response was left. A row with another result must not cause the only copy of
             // a token to be removed.
             let isStored =
@@ -189,10 +189,5 @@ public enum RescueAdoption {
         }
         abandoned.release()
         return nil
-    }
-
-    /// Whether a response may still change a row. `token_lost` may: its token was found after all.
-    private static func awaitsResponse(_ state: UploadState) -> Bool {
-        !state.isFinal || state == .tokenLost
     }
 }

@@ -150,15 +150,9 @@ extension UploadOutcomeRecorder {
 
     // MARK: Results
 
-    /// A failure before anything was planned.
-    mutating func refuse(_ error: GigHiveError) {
+    /// Ends this run, not the upload: nothing was planned, or its row is unchanged and the upload can be resumed.
+    mutating func endRun(_ error: GigHiveError) {
         result.state = error.code == .cancelled ? .cancelled : .failed
-        result.error = error
-    }
-
-    /// Ends this run, not the upload: its row is unchanged, and the upload can be resumed.
-    mutating func suspend(_ error: GigHiveError) {
-        result.state = .cancelled
         result.error = error
     }
 

@@ -87,7 +87,7 @@ struct UploadRun {
             await sendUntilFinished(file, rescue)
             if let error = recorder.result.error, error.endsRun { uploader.onRunFailure?(error) }
         } catch {
-            recorder.refuse(error)
+            recorder.endRun(error)
         }
         recorder.result.duration = .now - started
         return recorder.result
@@ -163,8 +163,13 @@ struct UploadRun {
             await recorder.finish(response: attempt.response.response, rescuePath: rescue.path)
             guard let again else { break }
             pass.leave()
-            guard await waitToRepeat(again), await mayBegin() else {
-                endUnrepeated(again.error)
+            onEvent(.retrying(attempt: recorder.result.attempts, after: again.delay, because: again.error))
+            guard await !control.waitForStop(upTo: again.delay), await mayBegin() else {
+                if !control.isStopRequested, let failure = uploader.runFailure?() {
+                    recorder.end(.failed, failure)
+                } else {
+                    recorder.end(.cancelled, GigHiveError(.cancelled, transport: again.error.transport))
+                }
                 break
             }
             do {
@@ -185,15 +190,6 @@ struct UploadRun {
             rescue.keep()
         } else {
             rescue.release()
-        }
-    }
-
-    /// The run was stopped before the next attempt: by the user, or by a failure of another upload.
-    private mutating func endUnrepeated(_ error: GigHiveError) {
-        if !control.isStopRequested, let failure = uploader.runFailure?() {
-            recorder.end(.failed, failure)
-        } else {
-            recorder.end(.cancelled, GigHiveError(.cancelled, transport: error.transport))
         }
     }
 
@@ -372,13 +368,5 @@ struct UploadRun {
             break
         }
         return nil
-    }
-
-    // MARK: Waiting
-
-    /// Waits before the next attempt. Returns false if the user stopped the wait.
-    private func waitToRepeat(_ again: Again) async -> Bool {
-        onEvent(.retrying(attempt: recorder.result.attempts, after: again.delay, because: again.error))
-        return await !control.waitForStop(upTo: again.delay)
     }
 }

@@ -118,7 +118,11 @@ public struct Uploader: Sendable {
             return await sendOverTus(upload, features, control, onEvent)
         } catch {
             if error.endsRun { onRunFailure?(error) }
-            return refusal(of: upload, error)
+            // It was never planned.
+            var result = UploadResult(of: upload, server: client.server.description)
+            result.state = error.code == .cancelled ? .cancelled : .failed
+            result.error = error
+            return result
         }
     }
 
@@ -131,7 +135,7 @@ public struct Uploader: Sendable {
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
         // A stopped upload blocks one of five slots for a day, so it is not stopped when a copy is found on the server.
-        let isStoppable = features.offsetUnit != .chunks
+        let isStoppable = !features.countsChunks
         var run = TusUploadRun(
             uploader: self,
             upload: upload,
@@ -180,14 +184,6 @@ public struct Uploader: Sendable {
             )
             return await resolution.perform()
         }
-    }
-
-    /// The result of an upload that was never planned.
-    private func refusal(of upload: PreparedUpload, _ error: GigHiveError) -> UploadResult {
-        var result = UploadResult(of: upload, server: client.server.description)
-        result.state = error.code == .cancelled ? .cancelled : .failed
-        result.error = error
-        return result
     }
 
     /// Runs work in its own task that is awaited here, so that canceling the caller cannot interrupt the bookkeeping

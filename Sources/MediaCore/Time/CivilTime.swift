@@ -105,14 +105,16 @@ extension CivilTime {
     }
 }
 
-extension [UInt8] {
+extension RandomAccessCollection<UInt8> {
     /// The number of exactly `count` ASCII digits; nil for anything else.
     package func decimal(at offset: Int, count: Int) -> Int64? {
         guard offset + count <= self.count else { return nil }
-        return self[offset..<offset + count].reduce(Int64?(0)) { value, byte in
-            guard let value, (0x30...0x39).contains(byte) else { return nil }
-            return value * 10 + Int64(byte - 0x30)
+        var number: Int64 = 0
+        for byte in dropFirst(offset).prefix(count) {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            number = number * 10 + Int64(byte - 0x30)
         }
+        return number
     }
 }
 

@@ -89,14 +89,14 @@ package enum RFC3339 {
             position += 1
             let start = position
             var weight: Int64 = 100_000
-            while position < text.count, let digit = digit(text[position]) {
+            while position < text.count, let digit = text.decimal(at: position, count: 1) {
                 fraction += digit * weight
                 weight /= 10
                 position += 1
             }
             guard (1...9).contains(position - start) else { return nil }
         }
-        guard let offset = offset(text, from: position) else { return nil }
+        guard let offset = UTCOffset.belowOneDay(text[position...]) else { return nil }
         return (seconds - offset) * 1_000_000 + fraction
     }
 
@@ -104,44 +104,15 @@ package enum RFC3339 {
     private static func wallClock(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
             text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
-            let century = pair(text, 0), let yearOfCentury = pair(text, 2), let month = pair(text, 5),
-            let day = pair(text, 8), let hour = pair(text, 11), let minute = pair(text, 14),
-            let second = pair(text, 17), second < 60,
             let time = CivilTime(
-                year: century * 100 + yearOfCentury,
-                month: month,
-                day: day,
-                hour: hour,
-                minute: minute,
-                second: second
-            )
+                year: text.decimal(at: 0, count: 4),
+                month: text.decimal(at: 5, count: 2),
+                day: text.decimal(at: 8, count: 2),
+                hour: text.decimal(at: 11, count: 2),
+                minute: text.decimal(at: 14, count: 2),
+                second: text.decimal(at: 17, count: 2)
+            ), time.second < 60
         else { return nil }
         return time.secondsSince1970
-    }
-
-    /// Seconds east of UTC: `Z` or `±hh:mm`, and nothing after it.
-    private static func offset(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int64? {
-        switch text.count - start {
-        case 1: return text[start] == UInt8(ascii: "Z") ? 0 : nil
-        case 6:
-            guard text[start + 3] == UInt8(ascii: ":"), let hours = pair(text, start + 1),
-                let minutes = pair(text, start + 4), hours < 24, minutes < 60
-            else { return nil }
-            switch text[start] {
-            case UInt8(ascii: "+"): return hours * 3600 + minutes * 60
-            case UInt8(ascii: "-"): return -(hours * 3600 + minutes * 60)
-            default: return nil
-            }
-        default: return nil
-        }
-    }
-
-    private static func pair(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int64? {
-        guard let tens = digit(text[position]), let ones = digit(text[position + 1]) else { return nil }
-        return tens * 10 + ones
-    }
-
-    private static func digit(_ byte: UInt8) -> Int64? {
-        (0x30...0x39).contains(byte) ? Int64(byte &- 0x30) : nil
     }
 }

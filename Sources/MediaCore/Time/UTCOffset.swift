@@ -5,13 +5,16 @@ package enum UTCOffset {
 
     /// Reads `±hh:mm` or `Z` as seconds east of UTC; nil for anything else, and for an offset that no time zone has.
     package static func seconds(_ text: some Sequence<UInt8>) -> Int64? {
-        let text = Array(text)
-        if text == [UInt8(ascii: "Z")] { return 0 }
-        guard text.count == 6, text[0] == UInt8(ascii: "+") || text[0] == UInt8(ascii: "-"),
-            text[3] == UInt8(ascii: ":"), let hours = text.decimal(at: 1, count: 2),
-            let minutes = text.decimal(at: 4, count: 2), minutes < 60
+        belowOneDay(Array(text)).flatMap { range.contains($0) ? $0 : nil }
+    }
+
+    /// The same for every offset of less than a day, as RFC 3339 allows.
+    static func belowOneDay(_ text: some RandomAccessCollection<UInt8>) -> Int64? {
+        if text.count == 1 { return text.first == UInt8(ascii: "Z") ? 0 : nil }
+        guard text.count == 6, let sign = text.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
+            text.dropFirst(3).first == UInt8(ascii: ":"), let hours = text.decimal(at: 1, count: 2),
+            let minutes = text.decimal(at: 4, count: 2), hours < 24, minutes < 60
         else { return nil }
-        let seconds = (hours * 3_600 + minutes * 60) * (text[0] == UInt8(ascii: "-") ? -1 : 1)
-        return range.contains(seconds) ? seconds : nil
+        return (hours * 3_600 + minutes * 60) * (sign == UInt8(ascii: "-") ? -1 : 1)
     }
 }

@@ -4,6 +4,10 @@ internal import MediaCore
 internal import MediaStore
 
 extension GigHiveError: CatalogedError {
+    var code: OutcomeCode { self[dynamicMember: \.code] }
+    var detail: String { self[dynamicMember: \.detail] }
+    var httpStatus: Int? { self[dynamicMember: \.httpStatus] }
+    var isRetryable: Bool { self[dynamicMember: \.isRetryable] }
     var path: [UInt8]? { self[dynamicMember: \.path] }
     var value: String? { self[dynamicMember: \.value] }
     var number: String { self.fileID.map { "\($0)" } ?? "the file" }
