@@ -3,7 +3,7 @@
 /// An error of an operation on a capture: the facts from which the caller classifies it and writes the message.
 public struct CaptureError: Error, Sendable, CustomStringConvertible {
     public var code: OutcomeCode
-    /// The message of the server or the system, or the violated rule. May contain control characters; escape before
+    /// The message from the server or the system, or the violated rule. May contain control characters; escape before
     /// printing.
     public var detail: String
     /// Status of the response, if any.

@@ -19,7 +19,8 @@ internal import Tus
     /// The members of an error, in one allocation: an asynchronous function reserves space for each error it may throw.
     public struct Facts: Sendable {
         public var code: OutcomeCode
-        /// The message of the server, the system or a rule. May contain control characters; escape before printing.
+        /// The message from the server or the system, or the violated rule. May contain control characters; escape
+        /// before printing.
         public var detail: String
         public var httpStatus: Int?
         /// Whether the same call may succeed later.
@@ -119,7 +120,7 @@ internal import Tus
 
 extension GigHiveError {
     /// The error for a response with an error status (`OutcomeTable`; gighive contract 2.5 and 5.4). `message` is the
-    /// application's message or an HTML page's title; `isJSON` is false for pages of the web server.
+    /// application's message or an HTML page's title; `isJSON` is false for pages from the web server.
     static func ofResponse(
         _ head: HTTPResponseHead,
         message: String?,
@@ -148,7 +149,7 @@ extension GigHiveError {
         )
     }
 
-    /// The same for a response whose content was read.
+    /// The error for a response whose content was read.
     static func ofResponse(
         _ head: HTTPResponseHead,
         _ content: ResponseText.Content,

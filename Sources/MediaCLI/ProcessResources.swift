@@ -28,7 +28,7 @@ enum ProcessResources {
             return UserFacingError(
                 .resourcesExhausted,
                 "cannot start threads: \(SystemError.words(code))",
-                hint: "raise the limits of processes and memory (ulimit -u, ulimit -v)"
+                hint: "raise the limits on processes and memory (ulimit -u, ulimit -v)"
             )
         }
         return nil

@@ -1,4 +1,4 @@
-/// The response of a web server to plain HTTP on an HTTPS port: a page with status 400.
+/// The response from a web server to plain HTTP on an HTTPS port: a page with status 400.
 package enum HTTPSPort {
     /// The detail of errors for such a response.
     package static let detail = "this port requires https"

@@ -6,7 +6,7 @@ package enum PercentEncoding {
     /// Encodes every byte but the unreserved characters and `/`.
     package static func encode(path: String) -> String { encode(path: Array(path.utf8)) }
 
-    /// The same for a path with arbitrary bytes.
+    /// Encodes every byte of a path but the unreserved characters and `/`. The path may contain any bytes.
     package static func encode(path: [UInt8]) -> String { encode(path, keeping: [UInt8(ascii: "/")]) }
 
     private static func encode(_ bytes: some Sequence<UInt8>, keeping kept: [UInt8]) -> String {

@@ -11,7 +11,7 @@ package enum TerminalText {
         return result
     }
 
-    /// The same for the bytes of a path; bytes that are not UTF-8 are shown as `\xNN`.
+    /// Escapes the bytes of a path likewise; bytes that are not UTF-8 are shown as `\xNN`.
     package static func escaped(_ path: [UInt8]) -> String {
         if path.isPrintableASCII { return String(decoding: path, as: UTF8.self) }
         var result = ""

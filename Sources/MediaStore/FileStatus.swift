@@ -148,7 +148,8 @@ enum FileSystemKind: Sendable {
 }
 
 enum FreeSpace {
-    /// Bytes available to this user. Some network file systems report more than fits; the result is then the maximum.
+    /// Bytes available to this user. Some network file systems report more than 64 bits can hold; the result is then
+    /// the maximum.
     static func bytes(_ status: statvfs) -> UInt64 {
         let (bytes, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return isTooMany ? .max : bytes

@@ -69,9 +69,9 @@ public final class HashCache: Sendable {
         enqueue(HashDatabase.Entry(identity: entry.identity, digest: entry.digest, usedOn: today))
     }
 
-    /// Keeps a digest (64 lowercase hexadecimal characters; anything else is not kept). Returns immediately; it is
-    /// written together with others within about a second, at the latest by `flush`. The digest of a file that changed
-    /// just before `readingBegan` (nil means now) is not kept.
+    /// Keeps a digest (64 lowercase hexadecimal characters; anything else is not kept). Returns immediately; the digest
+    /// is written together with others within about a second, or by `flush` at the latest. The digest of a file that
+    /// changed just before `readingBegan` (nil means now) is not kept.
     public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
         guard SHA256Text.isLowerCase(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))

@@ -184,7 +184,7 @@ package final class LockedByte: Sendable {
         self.init(at: Self.offset(of: name), of: try LockFile(creating: path))
     }
 
-    /// The same, with one open file shared by all such locks of this process. `lock` must not be called.
+    /// Uses one open file, shared by all such locks of this process. `lock` must not be called.
     convenience init(_ name: String, ofShared path: String) throws(StoreError) {
         self.init(at: Self.offset(of: name), of: try LockFile.shared(path))
     }

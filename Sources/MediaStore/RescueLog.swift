@@ -332,7 +332,7 @@ struct RescuePage: Equatable {
     var receivedAt: Date
     var bytes: [UInt8] = []
 
-    /// The smallest page size of Linux.
+    /// The smallest page size on Linux.
     static let size = 4096
     static let headerCount = 160
     /// A page without a response.

@@ -7,7 +7,7 @@ import Synchronization
 /// An open database of mediactl: checked, migrated, and verified to be writable.
 final class StoreConnection: Sendable {
     enum Access: Sendable {
-        /// The store must be writable; opening verifies that by a write.
+        /// The store must be writable; opening verifies that with a write.
         case writing
         /// Nothing needs to be stored.
         case reading

@@ -22,7 +22,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case networkFileSystem
         /// Owned by another user, or not a directory or regular file.
         case unsafe
-        /// Any other error of SQLite.
+        /// Any other SQLite error.
         case other
     }
 

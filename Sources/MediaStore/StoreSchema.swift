@@ -53,7 +53,7 @@ struct StoreSchema: Sendable {
             throw StoreError(
                 .corrupt,
                 path: path,
-                detail: "a database of another program (application id \(application))"
+                detail: "another program's database (application ID \(application))"
             )
         }
         let version = try Self.version(db)

@@ -45,7 +45,7 @@ extension TokenStore {
         try connection.write { try TokenRow.bury(stone, $0) }
     }
 
-    /// Begins removals that share one change of the backups, which is the slow step.
+    /// Begins removals that share one change to the backups, which is the slow step.
     package func beginRemovals() {
         removals.withLock { $0 = $0 ?? RemovalGroup() }
     }

@@ -3,7 +3,7 @@ import GRDB
 
 extension TokenStore {
     /// Stores a success response in one transaction: the upload's new state and, if present, the token, the guest
-    /// receipt and the details of the stored file. A row of the same host, ID and checksum is superseded; a missing
+    /// receipt and the details of the stored file. A row with the same host, ID and checksum is superseded; a missing
     /// token never overwrites one. Storing the same token again, as after adopting a rescue file, changes nothing.
     ///
     /// A token or receipt is stored even if the journal has lost its upload. Calls of several tasks share one commit
@@ -32,7 +32,7 @@ extension TokenStore {
         }
     }
 
-    /// Adds entries that did not come from an upload of this journal (an import), all or none, with the details of the
+    /// Adds entries that did not come from an upload in this journal (an import), all or none, with the details of the
     /// files from their server; a dry run changes nothing. A removed entry is not added again, since it has a
     /// tombstone; an entry that is newer than the removed one is added. Returns the outcome of each, in their order.
     public func add(
@@ -171,7 +171,7 @@ extension TokenStore {
 public enum AddOutcome: Sendable, Hashable {
     /// It was added; nothing was stored about its file.
     case added
-    /// It was added in addition to another token of the same host, ID and checksum; the newer one is primary.
+    /// It was added in addition to another token with the same host, ID and checksum; the newer one is primary.
     case conflicting
     /// Its token was already stored.
     case known
@@ -255,8 +255,8 @@ package struct TokenPages {
     /// The index by time; for one host as well, because sorting its entries would need memory for all.
     static let source = "tokens INDEXED BY tokens_by_time"
 
-    /// The entries after the last one: the others of the same time, then those of other times. With one condition for
-    /// both, each page would scan all entries of that time again.
+    /// The entries after the last one: the others with the same time, then those with other times. With one condition
+    /// for both, each page would scan all entries of that time again.
     private var source: String {
         let after = order == .newestFirst ? "<" : ">"
         return last == nil

@@ -289,7 +289,7 @@ extension TokenStore {
         try uploads(where: "is_guest = 1 AND file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
     }
 
-    /// The last known states of guest uploads, by the IDs of the journal.
+    /// The last known states of guest uploads, by their IDs in the journal.
     public func guestStandings() throws(StoreError) -> [String: GuestStanding] {
         try connection.read { try GuestRow.standings($0) }
     }

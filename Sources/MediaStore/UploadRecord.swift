@@ -60,7 +60,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Whether an upload in this state can neither be resumed nor discarded: the server has nothing more of it.
+    /// Whether an upload in this state can neither be resumed nor discarded: the server no longer has any of its data.
     public var isFinished: Bool { isStored || self == .refusedDuplicate }
 }
 
@@ -88,7 +88,7 @@ public struct UploadRecord: Sendable, Equatable {
     public var baseURL: String
     /// Event and label fields as sent, in order.
     public var fields: [UploadField]
-    /// The file when the upload began; nil for a spooled standard input.
+    /// The identity of the file when the upload began; nil for a spooled standard input.
     public var identity: FileIdentity? {
         get { storedIdentity }
         set { storedIdentity = newValue }

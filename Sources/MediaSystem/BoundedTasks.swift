@@ -24,7 +24,8 @@ package func withBoundedTasks<Work: Sendable, Value: Sendable>(
     }
 }
 
-/// As above, for the elements of a sequence. Returns the results in the order of the elements.
+/// Runs `body` for the elements of a sequence, in at most `limit` tasks in parallel. Returns the results in the order
+/// of the elements.
 @discardableResult
 package func withBoundedTasks<Work: Sendable, Value: Sendable>(
     _ work: some Sequence<Work>,

@@ -8,7 +8,7 @@
 
     @inlinable package init(wrappedValue: Value) { box = Box(wrappedValue) }
 
-    // Always inlined: otherwise each change of a member looks up the metadata of the box at run time.
+    // Always inlined: otherwise each change to a member looks up the metadata of the box at run time.
     @inlinable package var wrappedValue: Value {
         @inline(__always) _read { yield box.value }
         @inline(__always) _modify {
@@ -18,7 +18,7 @@
     }
 }
 
-/// The same for a value that is usually nil, which then needs no allocation.
+/// Like `Boxed`, for a value that is usually nil, which then needs no allocation.
 @propertyWrapper package struct BoxedOptional<Value: Sendable>: Sendable {
     @usableFromInline var box: Box<Value>?
 

@@ -52,7 +52,7 @@ public final class HTTPClient: Sendable {
                     let metrics = TransferMetrics(attempts: max(1, attempt - 1), duration: started.duration(to: .now))
                     throw TransportError(
                         .rateLimited(status: cooldown.status, rest: cooldown.rest),
-                        detail: "the server accepts no request yet",
+                        detail: "the server does not accept requests yet",
                         metrics: metrics
                     )
                 }

@@ -93,8 +93,8 @@ extension RetryPolicy {
         retryAfterCap: RetryAfter.longest
     )
 
-    /// The same for a server that is unavailable (503): `retryAfterCap` also limits the sum of its
-    /// values of `Retry-After`.
+    /// This policy for a server that is unavailable (503): `retryAfterCap` also limits the sum of its values of
+    /// `Retry-After`.
     package var outage: RetryPolicy {
         var policy = self
         policy.totalRetryAfter = retryAfterCap

@@ -114,7 +114,7 @@ extension Transfer {
     /// Bodies of up to this length fit into the buffers of the connection: they are sent before a refusal could prevent
     /// that.
     private static let smallBodyBytes: Int64 = 65_536
-    /// The same for servers that accepted the last body, so a refusal is unlikely.
+    /// The limit for servers that accepted the last body, so a refusal is unlikely.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
     /// The lower bound is the smallest buffer that libcurl accepts (CURLOPT_UPLOAD_BUFFERSIZE(3)).
     private static let uploadBufferBytes = 16_384...262_144
@@ -290,7 +290,7 @@ extension Transfer {
     /// Length of the last part of a body, for which the send queue is limited: more than libcurl reads at once before
     /// that part.
     private static let limitedEndBytes: Int64 = 1 << 19
-    /// Maximum number of bytes that libcurl gets at once in that part, and that the kernel may hold unsent.
+    /// Maximum number of bytes that libcurl gets at once in the last part, and that the kernel may hold unsent.
     private static let endStepBytes = 65_536
 
     /// Whether the next byte is near the end of a body that may be sent only once.

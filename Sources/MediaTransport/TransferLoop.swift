@@ -35,7 +35,7 @@ final class TransferLoop: Sendable {
             throw TransportError(.unusable, detail: "libcurl cannot be initialized")
         }
         multi = MultiHandle(raw: handle, sockets: OpenSockets())
-        // libcurl keeps four connections per running transfer by default, which is too few between two files of a
+        // libcurl keeps four connections per running transfer by default, which is too few between two files in a
         // batch.
         _ = shim_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, Self.keptConnections)
         self.configuration = configuration

@@ -17,7 +17,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case certificateNameMismatch
         /// The certificate's public key is not the pinned one.
         case pinnedKeyMismatch
-        /// Any other TLS failure; including a CA file that cannot be read.
+        /// Any other TLS failure, including a CA file that cannot be read.
         case tls
         /// The peer accepted no byte within the stall limit while the body was being sent, or sent none
         /// of a response that had begun.
@@ -34,7 +34,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case bodyUnreadable
         /// The receiver of the response failed; see `underlying`.
         case receiverFailed
-        /// The request required a second send of a body that may be sent only once.
+        /// The request required resending a body that may be sent only once.
         case repeatRefused
         /// Nothing was sent: the credentials are a password, and the origin requires a login.
         case loginRequired(Origin)
@@ -48,7 +48,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     }
 
     public var kind: Kind
-    /// The message of libcurl or the system. Never contains a secret.
+    /// The message from libcurl or the system. Never contains a secret.
     public var detail: String
     /// The error of a body source or a receiver.
     public var underlying: (any Error)?

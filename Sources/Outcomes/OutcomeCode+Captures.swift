@@ -24,7 +24,7 @@ extension OutcomeCode {
     public static let videoMembersMissing = OutcomeCode("video_members_missing", exit: 2)
         .message("a video requires --hash-chain, --frame-count and --duration-ms{detail}")
         .hint("specify --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N")
-    /// The file of the privacy settings cannot be read.
+    /// The privacy settings file cannot be read.
     public static let settingsUnusable = OutcomeCode("settings_unusable", exit: 2)
         .message("the privacy settings {file} cannot be used{detail}")
         .hint("nothing is sent until they can be read; repair the file, or delete it to use the defaults")
@@ -188,7 +188,7 @@ extension OutcomeCode {
     public static let unknownResponse = OutcomeCode("unknown_response", exit: 5)
     /// The response contains no delete token, or more than one.
     public static let noTokenFound = OutcomeCode("no_token_found", exit: 11)
-    /// Another file of the same host has this delete token.
+    /// Another file on the same host has this delete token.
     public static let tokenInUse = OutcomeCode("token_in_use", exit: 10)
     /// The entry with this delete token was removed on this machine.
     public static let tokenRemoved = OutcomeCode("token_removed", exit: 10)

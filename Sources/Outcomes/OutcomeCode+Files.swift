@@ -65,7 +65,7 @@ extension OutcomeCode {
         .termsNotAccepted,
     ]
 
-    /// A detail violates a rule of the server.
+    /// A detail violates one of the server's rules.
     public static let invalidDetail = OutcomeCode("invalid_detail", exit: 2)
     /// Another process is uploading the same file.
     public static let uploadInProgress = OutcomeCode("upload_in_progress", exit: 10)
@@ -106,7 +106,7 @@ extension OutcomeCode {
     public static let filterUnavailable = OutcomeCode("filter_unavailable", exit: 2)
     /// The guest upload is already hidden.
     public static let alreadyHidden = OutcomeCode("already_hidden", exit: 10)
-    /// A deletion without a token, and the file on the server cannot be verified; nothing was deleted.
+    /// The file on the server cannot be verified before a deletion without a token; nothing was deleted.
     public static let adminUnverified = OutcomeCode("admin_unverified", exit: 1)
         .message("cannot verify that {id} is still the same file; nothing was deleted{detail}")
         .hint("delete it by its token, without --as-admin")

@@ -132,7 +132,7 @@ extension OutcomeCode {
     public static let albumTaken = OutcomeCode("album_taken", exit: 10)
         .message("the album {value} belongs to another tape{detail}")
         .hint("unlink it there first: mediactl tapes album unlink TAPE")
-    /// The account of the library is full.
+    /// The library's account is full.
     public static let quotaExceeded = OutcomeCode("quota_exceeded", exit: 1)
         .message("the account is full{detail}")
     /// No clip of the tape has a file, or nothing is left after trimming.

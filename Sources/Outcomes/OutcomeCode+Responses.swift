@@ -1,4 +1,4 @@
-/// Codes for the responses of servers and for network failures.
+/// Codes for responses from servers and for network failures.
 extension OutcomeCode {
     static let responseCodes: [OutcomeCode] = [
         .badRequest, .unauthorized, .loginRequired, .loginExpired, .loginUnavailable, .forbidden, .notFound,
@@ -58,7 +58,7 @@ extension OutcomeCode {
     public static let serverError = OutcomeCode("server_error", exit: 7, isRetryable: true)
         .message("the server failed{status}{detail}")
         .hint("retry later, or contact its operator")
-    /// 503 of a GigHive server: the application or the tus server behind the web server is not running.
+    /// 503 from a GigHive server: the application or the tus server behind the web server is not running.
     public static let serverUnavailable = OutcomeCode("server_unavailable", exit: 7, isRetryable: true)
         .message("server unavailable{status}{detail}")
         .hint("run the same command again when the server is available")

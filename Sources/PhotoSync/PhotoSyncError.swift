@@ -107,7 +107,7 @@ extension PhotoSyncError {
         return PhotoSyncError(error.code, detail: error.detail, path: error.path)
     }
 
-    /// Runs `work` on files of the target directory, and converts its errors.
+    /// Runs `work` on files in the target directory, and converts its errors.
     static func writing<Value>(_ work: () throws(FileWriteError) -> Value) throws(PhotoSyncError) -> Value {
         do { return try work() } catch { throw PhotoSyncError(error) }
     }

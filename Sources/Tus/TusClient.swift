@@ -53,7 +53,7 @@ public struct TusClient: Sendable {
     /// are joined with others (extension "concatenation"). With `repeatsUnavailable`, a 503 is retried here and not
     /// left to the caller.
     ///
-    /// - Throws: `TusError`; `.tooLarge` if the server accepts no upload of this length.
+    /// - Throws: `TusError`; `.tooLarge` if the server does not accept an upload of this length.
     public func create(
         byteCount: Int64,
         metadata: [TusMetadata],
@@ -121,7 +121,7 @@ public struct TusClient: Sendable {
             try await waitingForLocks(control, lock, onLock) { () async throws(TusError) in
                 let response = try await exchange(request, control)
                 guard !TusError.isWebPage(response) else {
-                    let detail = "the response is a web page, not that of a tus server"
+                    let detail = "the response is a web page, not from a tus server"
                     throw TusError(.unexpectedResponse, detail: detail, status: response.status)
                 }
             }

@@ -61,8 +61,8 @@ public struct TusStatus: Sendable, Equatable {
 }
 
 extension TusError {
-    /// The meaning of an unsuccessful response: all statuses (tus 1.0.0; RFC 9110 for the others, which mostly
-    /// come from proxies).
+    /// The meaning of an unsuccessful response with any status: those of tus 1.0.0, and those of RFC 9110, which mostly
+    /// come from proxies.
     init(response: HTTPResponse, to method: HTTPMethod) {
         self.init(
             Self.kind(of: response, to: method),
@@ -98,7 +98,7 @@ extension TusError {
         }
     }
 
-    /// Every response of a tus server except to `OPTIONS` has `Tus-Resumable`.
+    /// Every response from a tus server, except to `OPTIONS`, has `Tus-Resumable`.
     static func isWebPage(_ response: HTTPResponse) -> Bool {
         response.head.mediaType == "text/html" && response.head.value(of: "Tus-Resumable") == nil
     }
@@ -107,7 +107,7 @@ extension TusError {
         if (300..<400).contains(response.status), let location = response.head.value(of: "Location") {
             return "redirected to \(location)"
         }
-        if isWebPage(response) { return "the response is a web page, not that of a tus server" }
+        if isWebPage(response) { return "the response is a web page, not from a tus server" }
         return String(decoding: response.body.prefix(300), as: UTF8.self)
     }
 
@@ -201,7 +201,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
 
     /// The cause.
     public var kind: Kind
-    /// The message of the server or the system. May contain control characters.
+    /// The message from the server or the system. May contain control characters.
     public var detail: String
     public var status: Int?
     /// `Upload-Offset` of the response in bytes, if it had one.

@@ -177,8 +177,8 @@ struct TusSender {
     /// The end of a chunk that begins here, which may be longer than the rest of the content.
     private func end(ofChunk byteCount: Int64) -> Int64 { offset + min(byteCount, content.byteCount - offset) }
 
-    /// The same, if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response
-    /// that ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
+    /// Continues after an error if offsets count chunks: the next chunk has the same size, and nothing is sent again
+    /// after a response that ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
     private mutating func recover(from error: TusError, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         if let dead = error.asDead { throw dead }
         if error.kind == .conflict, let found = error.uploadOffset {

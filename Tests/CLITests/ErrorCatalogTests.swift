@@ -96,7 +96,7 @@ import Testing
     @Test(arguments: [(nil, "in another event, but not in this one"), ("event", "outside any event")])
     func aRefusedFileIsNotAlwaysInAnotherEvent(field: String?, place: String) {
         let error = GigHiveError(.refusedDuplicate, field: field, fileID: 18)
-        let message = "the server refused the file: it already has it as 18 \(place)"
+        let message = "the server refused the file, which it already has as 18 \(place)"
         #expect(ErrorCatalog.userFacingError(of: error).message == message)
     }
 
@@ -243,7 +243,7 @@ import Testing
         #expect(userFacingError.message.contains("another file"))
         #expect(
             userFacingError.hint?.contains("delete") == false,
-            "a file of another host is never offered for deletion"
+            "a file on another host is never offered for deletion"
         )
     }
 

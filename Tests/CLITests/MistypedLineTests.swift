@@ -117,10 +117,10 @@ import Testing
         Slip("uploads delete -23", #"<id>: "-23" is not a valid ID"#, "see mediactl uploads delete --help"),
         Slip("tapes show -1", "missing <tape>", "see mediactl tapes show --help"),
         // Files whose names begin with a dash. The parser takes the letter h for help, and checks the files first.
-        Slip("upload a.mp4 -beach.mp4", "unknown option -beach.mp4", "for a file write ./-beach.mp4"),
-        Slip("tapes add S -h.mp4", "unknown option -h.mp4", "for a file write ./-h.mp4"),
-        Slip("upload -foo.mp4", "unknown option -foo.mp4", "for a file write ./-foo.mp4"),
-        Slip("upload a.mp4 -foo.mp4", "unknown option -foo.mp4", "for a file write ./-foo.mp4"),
+        Slip("upload a.mp4 -beach.mp4", "unknown option -beach.mp4", "for a file, write ./-beach.mp4"),
+        Slip("tapes add S -h.mp4", "unknown option -h.mp4", "for a file, write ./-h.mp4"),
+        Slip("upload -foo.mp4", "unknown option -foo.mp4", "for a file, write ./-foo.mp4"),
+        Slip("upload a.mp4 -foo.mp4", "unknown option -foo.mp4", "for a file, write ./-foo.mp4"),
         Slip(
             "upload -j4",
             "specify files to upload, or use --files-from, --manifest or --watch",

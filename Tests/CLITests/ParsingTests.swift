@@ -122,7 +122,7 @@ import Testing
         ),
         (
             ["upload", "a", "--include", "*.mp4"],
-            "--include and --exclude are for files found in directories: add --recursive"
+            "--include and --exclude apply only to files found in directories: add --recursive"
         ),
         (["upload", "a", "--watch", "d"], "--watch cannot be combined with other inputs"),
         (
@@ -160,7 +160,7 @@ import Testing
                 "upload", "a", "--event-link-file", "l", "--accept-terms", "--display-name",
                 String(repeating: "ü", count: 51),
             ],
-            "--display-name must have at most 100 bytes of UTF-8"
+            "--display-name must not exceed 100 bytes of UTF-8"
         ),
         (
             ["upload", "a", "--accept-terms"],
@@ -196,7 +196,7 @@ import Testing
         ),
         (
             ["uploads", "export", "--output", "f", "--show-token"],
-            "--show-token is for standard output: omit it with --output FILE"
+            "--show-token applies only to standard output: omit it with --output FILE"
         ),
         (["upload", "a", ""], "the path is empty"),
         (["uploads", "resume", "u-1", "--all"], "--all cannot be combined with IDs"),

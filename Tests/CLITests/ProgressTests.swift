@@ -104,7 +104,7 @@ import Testing
         test.advance(.seconds(60))
         display.handle(0, progress(.sending, 500_000))
         #expect(test.errors.isEmpty)
-        // Weakly, because the display references the console, and the console the interruption.
+        // Captured weakly, because the display references the console, and the console references the interruption.
         test.interruption.onStatusRequest { [weak display] in display?.showStatus() }
         test.interruption.receiveStatusRequest()
         #expect(test.errors == "a.mp4  500 kB of 1.00 MB  50%\n")

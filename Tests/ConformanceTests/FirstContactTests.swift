@@ -63,7 +63,7 @@ struct FirstContactTests {
         #expect(later.exitCode == 0, "\(later.errors)")
     }
 
-    @Test("any response but yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
+    @Test("any response other than yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
     func no(response: String) async throws {
         let fixture = try await Fixture()
         let child = try fixture.runner.start(["upload", try fixture.file("one")], streams: .terminal(columns: 200))

@@ -100,7 +100,7 @@ struct ReverseProxyTests {
         #expect(try ParsedForm(json: Data(response.body)).files.map(\.size) == [1000])
     }
 
-    @Test("a certificate of an unknown authority is not trusted")
+    @Test("a certificate from an unknown authority is not trusted")
     func unknownAuthority() async throws {
         let fixture = try await Fixture()
 

@@ -54,7 +54,7 @@ import Tus
         #expect(try await bench.stored().count == files)
     }
 
-    /// Two uploads of other users leave three slots: the fourth upload waits until another one of the same batch is
+    /// Two uploads by other users leave three slots: the fourth upload waits until another one of the same batch is
     /// complete.
     @Test func anUploadWithoutASlotWaitsForItsBatch() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["tus-patch:slow=2000000"])

@@ -220,7 +220,7 @@ import Tus
 
     // MARK: Unfinished uploads
 
-    /// Uploads of other users that were never completed.
+    /// Uploads by other users that were never completed.
     private func leaveUnfinished(_ count: Int, on bench: ResumableBench) async throws {
         for _ in 0..<count {
             _ = try await bench.uploader.tus.create(

@@ -250,7 +250,7 @@ struct Workbench {
         try uploader.prepare(try file(content, name: name), details: details(date: date))
     }
 
-    /// The only row of the journal.
+    /// The only row in the journal.
     func row() throws -> UploadRecord? {
         let rows = try store.uploads(states: [], host: nil)
         return rows.count == 1 ? rows.first : nil

@@ -36,7 +36,7 @@ import Testing
         #expect(try await adopt(bench).isEmpty)
         #expect(try bench.row()?.state == .sent)
         #expect(bench.rescueFiles.count == 1)
-        // The owner itself.
+        // The owner itself may adopt the response.
         let warnings = try await RescueAdoption.run(
             store: bench.store,
             directory: bench.directory,

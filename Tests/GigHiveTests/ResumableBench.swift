@@ -107,7 +107,7 @@ struct ResumableBench {
 
     // MARK: The journal
 
-    /// The only row of the journal.
+    /// The only row in the journal.
     func row() throws -> UploadRecord? {
         let rows = try store.uploads(states: [], host: nil)
         return rows.count == 1 ? rows.first : nil

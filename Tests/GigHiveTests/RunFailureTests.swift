@@ -138,7 +138,7 @@ import Testing
         return log
     }
 
-    /// PHP's limits (trap T23): a part that is too large, and a body that is.
+    /// PHP's limits (trap T23): a part that is too large, and a body that is too large.
     @Test(arguments: [
         (500, #"{"error":"Server Error","message":"Upload failed with code 1"}"#),
         (413, #"{"error":"Payload Too Large","message":"no file"}"#),

@@ -108,7 +108,7 @@ private final class Seen: Sendable {
         #expect(imported.exitCode == 0, "\(imported)")
         let listed = try await runner.run(["uploads", "list", "--json"]).records().compactMap { $0["file_id"] as? Int }
         #expect(Set(listed) == [1, 2, 3])
-        // An import into the store that contains them adds nothing.
+        // Importing tokens into a store that already contains them adds nothing.
         let full = try Guarded.machine(port: server.port)
         let again = try await full.run([
             "uploads", "import", try Guarded.place("export.jsonl", in: full, port: server.port),

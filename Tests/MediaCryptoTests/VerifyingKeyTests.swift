@@ -54,7 +54,7 @@ import Testing
         #expect(ECDSASignature.der(from: raw) == short)
     }
 
-    /// Two numbers of 29 bytes result in DER as long as r‖s.
+    /// Two 29-byte numbers result in DER as long as r‖s.
     @Test func derOf64BytesIsParsedAsDER() {
         let (r, s) = ([UInt8](repeating: 0x11, count: 29), [UInt8](repeating: 0x22, count: 29))
         let der: [UInt8] = [0x30, 62, 2, 29] + r + [2, 29] + s
@@ -66,7 +66,7 @@ import Testing
 
     static let noSignatures: [[UInt8]] = [
         [], [0x30], [UInt8](repeating: 1, count: 63), [UInt8](repeating: 1, count: 65),
-        // A negative number, bytes after the end, a number of 33 bytes.
+        // A negative number, bytes after the end, a 33-byte number.
         [0x30, 6, 2, 1, 0x85, 2, 1, 5], [0x30, 6, 2, 1, 5, 2, 1, 5, 0],
         [0x30, 38, 2, 33, 1] + [UInt8](repeating: 0, count: 32) + [2, 1, 5],
     ]

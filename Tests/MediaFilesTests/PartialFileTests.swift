@@ -186,7 +186,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.file("real/2024")))
     }
 
-    /// All operations use the descriptor: later changes of the path do not matter.
+    /// All operations use the descriptor: later changes to the path do not matter.
     @Test func aDirectoryReplacedByALinkStaysTheSame() throws {
         let outside = try TemporaryDirectory()
         let year = try #require(try directory.subdirectory("2024", creating: true))

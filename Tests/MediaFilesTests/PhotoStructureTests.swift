@@ -132,7 +132,7 @@ import Testing
         let attribute = Array(" exif:ImageUniqueID='\(Self.stamp)' ".utf8)
         var bytes = try Self.bytes(of: "stamped-still.gif")
         let range = try #require(bytes.firstRange(of: element))
-        // Of the same length, because the trailer of the packet counts bytes.
+        // Padded to the same length, because the trailer of the packet counts bytes.
         bytes.replaceSubrange(range, with: attribute + [UInt8](repeating: 0x20, count: element.count - attribute.count))
         #expect(try stamp(of: bytes) == Self.stamp)
     }

@@ -48,7 +48,7 @@ struct AlbumLockTests {
         withExtendedLifetime(locks) {}
     }
 
-    @Test("a lock of another process blocks until it is released or that process exits")
+    @Test("a lock held by another process blocks until it is released or that process exits")
     func otherProcess() async throws {
         let directory = try fixture.get().directory
         let owner = try WorkerProcess(["album-lock", directory.path, "t"])

@@ -280,7 +280,7 @@ struct BackupTests {
         #expect(try files(with: "", in: fixture) == names)
     }
 
-    @Test("clear leaves no token in any file; clear of one host leaves only those of other hosts")
+    @Test("clearing all leaves no token in any file; clearing one host leaves only those of other hosts")
     func clearedTokens() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -381,7 +381,7 @@ struct BackupTests {
     }
 
     /// As stored by releases up to 0.1.0.
-    @Test("a restore adds no directory to a path without one")
+    @Test("a restore does not add a directory to a path without one")
     func restoreOfRelativePath() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()

@@ -65,7 +65,7 @@ struct DamagedStoreTests {
         #expect(counts.allSatisfy { $0 <= StoreFiles.tokenCount })
     }
 
-    @Test("a message of SQLite has one line")
+    @Test("a message from SQLite has one line")
     func message() {
         let message = "malformed database schema (t) - near \"x\ny\": syntax error\n"
         let error = StoreError(DatabaseError(resultCode: .SQLITE_CORRUPT, message: message), path: "p")
@@ -106,7 +106,7 @@ struct DamagedStoreTests {
         #expect(try kept.map { Array(try fixture.bytes($0).dropFirst(4096)) } == texts)
     }
 
-    @Test("a database of another program is moved aside as a whole")
+    @Test("another program's database is moved aside as a whole")
     func otherProgram() throws {
         let fixture = try StoreFixture()
         try fixture.execute("CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')")
@@ -156,7 +156,7 @@ struct DamagedStoreTests {
         #expect(try storeErrorKind { _ = try DataDirectory.openForRepair(fixture.directory.path) } == .unsafe)
     }
 
-    @Test("a store of a newer version is not repaired")
+    @Test("a store written by a newer version is not repaired")
     func newerVersion() throws {
         let fixture = try StoreFixture()
         _ = try fixture.store().add(sampleEntry())
@@ -184,7 +184,7 @@ struct DamagedStoreTests {
         let original = try Self.plain.get()
         let fixture = try StoreFixture()
         var files = original
-        // Overwrites every page that contains a token in a row; the indexes contain no tokens.
+        // Overwrites every page that has a row with a token; the indexes contain no tokens.
         for number in 1...StoreFiles.tokenCount {
             let range = try #require(original.database.firstRange(of: Array(StoreFiles.token(number).utf8)))
             let page = range.lowerBound / 4096 * 4096

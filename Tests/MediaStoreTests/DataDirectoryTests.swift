@@ -41,7 +41,7 @@ struct DataDirectoryTests {
         #expect(try DataDirectory.open(directory.path).warnings == [])
     }
 
-    @Test("directories of captures are created with mode 0700; wider permissions are restricted, with a warning")
+    @Test("capture directories are created with mode 0700; wider permissions are restricted, with a warning")
     func tighteningParts() throws {
         let directory = try DataDirectory.open(temporary.get().file("data"))
         var loose: [(path: String, wanted: Int)] = []

@@ -51,7 +51,7 @@ struct GroupCommitTests {
         #expect(try fixture.get().commitCount() - before == 1)
     }
 
-    @Test("an urgent change by itself starts no timer")
+    @Test("an urgent change by itself does not start a timer")
     func urgentAlone() async throws {
         let store = try store()
         try await commit(1, in: store, isUrgent: true)

@@ -102,7 +102,7 @@ struct IndexOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.path + ".suspect"))
     }
 
-    @Test("an index of a later version is refused and left unchanged")
+    @Test("an index written by a later version is refused and left unchanged")
     func newer() throws {
         let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaStore
 
-/// Collecting what a transaction appends to the write-ahead log (docs/adr/0052).
+/// Buffering of the frames that a transaction appends to the write-ahead log (docs/adr/0052).
 @Suite("Log buffer")
 struct LogBufferTests {
     let fixture = Result { try StoreFixture() }
@@ -36,7 +36,7 @@ struct LogBufferTests {
 
     /// Pages that a connection wrote to the log before it rolled back are at the offset where the next connection
     /// appends.
-    @Test("a transaction that was rolled back does not overwrite one of another connection")
+    @Test("a transaction that was rolled back does not overwrite one from another connection")
     func rollback() throws {
         let fixture = try fixture.get()
         let (first, second) = (try fixture.store(), try fixture.store())
@@ -66,7 +66,7 @@ struct LogBufferTests {
         #expect(check == "ok")
     }
 
-    /// A reader of the same connection finds in the log what the transaction has written there.
+    /// A reader on the same connection finds the pages that the transaction has written to the log.
     @Test("pages that were written early are read again within the transaction")
     func earlyPages() throws {
         let fixture = try fixture.get()

@@ -247,7 +247,7 @@ struct RescueLogTests {
         #expect(try found(in: fixture.directory).map(\.body) == [body])
     }
 
-    @Test("reset returns when the response to the earlier attempt is erased on the disk")
+    @Test("reset returns when the response to the earlier attempt is erased from the disk")
     func reset() async throws {
         let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory)
@@ -276,7 +276,7 @@ struct RescueLogTests {
     }
 
     @Test(
-        "an upload of a batch writes its response, waits once for the disk, and overwrites it",
+        "an upload in a batch writes its response, waits once for the disk, and overwrites it",
         .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func systemCalls() throws {

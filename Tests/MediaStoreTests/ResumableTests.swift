@@ -197,7 +197,7 @@ struct ResumableTests {
         #expect(try store.upload("u-1") == nil)
     }
 
-    @Test("clear of one host keeps the receipts of others")
+    @Test("clearing one host keeps the receipts of others")
     func clearOneHost() async throws {
         let store = try fixture.get().store()
         for host in ["a", "b"] {

@@ -111,7 +111,7 @@ struct SpoolFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["locks"])
     }
 
-    @Test("files of killed processes are removed, those of running processes are kept")
+    @Test("files left by killed processes are removed; those of running processes are kept")
     func sweep() throws {
         let directory = try fixture.get().directory
         let workers = try (0..<2).map { _ in try WorkerProcess(["spool", directory.path, "100"]) }

@@ -50,7 +50,7 @@ struct StoreOpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/locks") == [])
     }
 
-    @Test("a partial file of a process killed during its creation has no effect")
+    @Test("a partial file left by a process killed during its creation has no effect")
     func leftoverOfCreation() throws {
         let fixture = try fixture.get()
         for name in ["tokens.sqlite.new", "tokens.sqlite.new-wal", "locks/tokens.sqlite.lock"] {
@@ -121,7 +121,7 @@ struct StoreOpeningTests {
         #expect(try fixture.bytes(target) == [])
     }
 
-    @Test("a database of another user is refused", .enabled(if: geteuid() == 0, "requires root"))
+    @Test("another user's database is refused", .enabled(if: geteuid() == 0, "requires root"))
     func foreignOwner() throws {
         let fixture = try fixture.get()
         _ = try fixture.store()

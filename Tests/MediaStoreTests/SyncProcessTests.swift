@@ -48,7 +48,7 @@ struct SyncProcessTests {
         try checkContinues(after: pages, of: 5)
     }
 
-    /// The number of pages that the cursor indicates: as many are stored, counted and seen.
+    /// The number of pages that the cursor indicates; checks that this many are stored, counted and seen.
     private func checkWholePages(of size: Int) throws -> Int {
         let row = try fixture.get().rawDatabase().read { db in
             try Row.fetchOne(

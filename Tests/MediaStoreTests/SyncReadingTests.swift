@@ -198,7 +198,7 @@ struct SyncReadingTests {
         #expect(run.photosSeen == 3)
     }
 
-    /// Microseconds by Python's `datetime`.
+    /// Microseconds computed with Python's `datetime`.
     @Test(
         "usual times are stored as a number and returned in the server's format",
         arguments: [

@@ -140,7 +140,7 @@ struct TokenTests {
 
     // MARK: Clearing
 
-    @Test("clearing a host purges its entries and tombstones, but nothing of other hosts")
+    @Test("clearing a host purges its entries and tombstones, but nothing of any other host")
     func clearHost() async throws {
         let store = try fixture.get().store()
         let removed = try sampleEntry(host: "a", fileID: 1)

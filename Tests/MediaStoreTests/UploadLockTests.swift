@@ -73,7 +73,7 @@ struct UploadLockTests {
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
     }
 
-    @Test("a lock of another process is held until that process exits, for whatever reason")
+    @Test("a lock held by another process lasts until that process exits, for whatever reason")
     func otherProcess() throws {
         let directory = try fixture.get().directory
         let owner = try WorkerProcess(["lock", directory.path, "u-1"])

@@ -104,7 +104,7 @@ struct FaultTests {
     }
 
     /// A server or a router may have dropped the connection, and a request that may be sent only once would be lost.
-    @Test("a POST uses no connection that was idle for longer than the limit", arguments: [(1, 2), (3600, 1)])
+    @Test("a POST does not use a connection that was idle for longer than the limit", arguments: [(1, 2), (3600, 1)])
     func idleConnection(idleSeconds: Int, connections: Int) async throws {
         let server = try ScriptedServer { connection, _ in
             while true {

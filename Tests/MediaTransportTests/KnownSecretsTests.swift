@@ -49,7 +49,7 @@ struct KnownSecretsTests {
         #expect(KnownSecrets.masked("a=two+known+words&b=two%20known%20words") == "a=***&b=***")
     }
 
-    @Test("a key and a token of a request are masked")
+    @Test("a key and a token in a request are masked")
     func keysAndTokens() throws {
         let url = try ServerURL("http://localhost").resource("/")
         var request = HTTPRequest(.get, url, repeatability: .safe)

@@ -88,7 +88,7 @@ import Testing
             #expect(error?.kind == .loginRequired(origin) && error?.isBeforeRequest == true)
         }
         #expect(heads().count == 1 && added.withLock { $0 } == [origin])
-        // A password of another origin, and a login of this one, are sent.
+        // A password for another origin, and a login for this one, are sent.
         let elsewhere = Authorization.basic(user: "u", password: "p", for: try other.url().origin)
         for _ in 0..<2 { #expect(await get(http, other, elsewhere) == nil) }
         #expect(otherHeads().count == 2)
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Eight requests are in progress when the first response arrives; none of their callers sends another one.
-    @Test("parallel requests send no password after the first response")
+    @Test("parallel requests do not send a password after the first response")
     func parallel() async throws {
         let heads = Heads()
         let areAllThere = Gate()

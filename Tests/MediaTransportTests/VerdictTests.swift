@@ -48,7 +48,7 @@ struct VerdictTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("a final 503 starts no cooldown", .timeLimit(.minutes(1)))
+    @Test("a final 503 does not start a cooldown", .timeLimit(.minutes(1)))
     func noCooldown() async throws {
         let server = try server([503, 200])
         let http = try HTTPClient(

@@ -8,7 +8,7 @@ import Testing
 
 /// Claiming legacy photos, verified by counting (photosync contract section 7).
 @Suite struct ClaimTests {
-    /// `legacy` photos, two of a phone and one of this device.
+    /// `legacy` photos, two from a phone and one from this device.
     private func bench(legacy: Int, device: String? = ServerPhotos.device.id) throws -> PullBench {
         var serverPhotos = ServerPhotos(0, pageSize: 400)
         for number in 0..<legacy { serverPhotos.insert(ServerPhotos.photo(number, origin: nil)) }
@@ -53,7 +53,7 @@ import Testing
         #expect(bench.server.claims.isEmpty)
     }
 
-    /// The server would claim any ID of any user: only IDs of the user's own listing are sent, 500 per request.
+    /// The server would claim any ID of any user: only IDs from the user's own listing are sent, 500 per request.
     @Test func idsAreClaimedInBlocksAndThenCounted() async throws {
         let bench = try bench(legacy: 1203)
         _ = try await bench.pull().run()

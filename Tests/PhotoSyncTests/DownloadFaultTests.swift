@@ -221,7 +221,7 @@ import Testing
             #expect(await bench.run(isDryRun: isDryRun).error?.code == .targetUnusable)
         }
         #expect(server.requests.isEmpty)
-        // Nothing is to be written.
+        // There is nothing to write.
         try bench.index([])
         #expect(await bench.run().error == nil)
     }

@@ -81,7 +81,7 @@ import Testing
         try expectNothing(bench)
     }
 
-    /// The photo of an ID never changes: of two different digests, one belongs to another photo.
+    /// The photo with a given ID never changes, so if two digests differ, one belongs to another photo.
     @Test func aFileThatCannotBeThePhotoIsRefused() async throws {
         let (original, other) = (try digest(of: uploaded), try digest(of: "another photo"))
         let gzip = ["Content-Encoding: gzip"]
@@ -254,7 +254,7 @@ import Testing
     @Test func anEmptyRestRestartsTheDownload() async throws {
         let (old, new) = (try file(long), SmallPhoto.stampedText("a", filler(1000, seed: 3)))
         let (server, bench) = try cut(old, then: try file(new))
-        // A photo that was uploaded with 3 MiB cannot have this length.
+        // A photo that was 3 MiB when uploaded cannot have this length.
         #expect(await bench.run(retries: 1).only?.state == .unverified)
         #expect(server.requests.map(\.range) == [nil, "bytes=1000000-", nil])
         #expect(try bench.files() == ["2024/03/IMG_1.jpg.unverified": new])

@@ -144,7 +144,7 @@ private final class MovingServer: Sendable {
     struct Record: Sendable {
         /// Present from the start until now, and not placed behind the cursor.
         var steady: Set<String> = []
-        /// Every photo of any page.
+        /// Every photo on any page.
         var everListed: Set<String> = []
         var lastTotal: Int64 = 0
         /// Photos that were placed behind the cursor.

@@ -8,7 +8,7 @@ import Testing
 
 /// `SyncDamageTests` tests the command itself.
 @Suite struct RepairTests {
-    /// The server may have other bytes than those of the photo, which was deleted there.
+    /// The server may have bytes other than those of the photo, which was deleted there.
     @Test func aFileThatChangesDuringItsUploadIsNotRepaired() async throws {
         let bench = try await PushBench()
         let path = try bench.write("a.jpg", "before")

@@ -23,7 +23,7 @@ import Testing
         return (result, found.withLock { $0 })
     }
 
-    /// A file of this machine that is recorded as a photo with the bytes `content`.
+    /// A file on this machine that is recorded as a photo with the bytes `content`.
     @discardableResult
     private func addCopy(
         _ bench: PullBench,
@@ -196,7 +196,7 @@ import Testing
         #expect(differences.count == 9)
         #expect(result.counts[.copyChanged] == 2)
         #expect(result.counts.values.reduce(0, +) == 9)
-        // Of the four finished copies, one is missing.
+        // One of the four finished copies is missing.
         #expect(result.copies == 3)
         #expect(differences.first { $0.kind == .copyUnfinished }?.found == "4 bytes")
         let renamed = try #require(differences.first { $0.kind == .changedOnServer })

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A deleted token remains in no file of the program, backups included.
+/// No file of the program, including backups, still contains a deleted token.
 @Suite struct DeletedTokenTests {
     /// Names of all files below the home directory that contain a text.
     private func files(with text: String, in bench: Bench) -> [String] {

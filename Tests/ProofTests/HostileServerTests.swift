@@ -127,7 +127,7 @@ import Testing
         #expect(try await bench.run("sync", "verify").exitCode == 7)
     }
 
-    /// Trap 3: the photo of the cursor was deleted.
+    /// Trap 3: the photo that the cursor refers to was deleted.
     @Test func anExpiredCursorRestartsTheListing() async throws {
         let bench = try await PhotoBench.loggedIn(faults: ["photos-list:expired-cursor,skip=1,times=1"])
         try await bench.sandbox.addPhotos(#"{"count":1200}"#)

@@ -92,7 +92,7 @@ import Testing
         #expect(try await sandbox.requests().allSatisfy { ($0.status ?? 0) >= 400 || $0.credentials.isEmpty })
     }
 
-    /// On today's servers, a wrong password is an error, and the next password is sent.
+    /// Current servers refuse a wrong password, and the next run sends the new one.
     @Test(arguments: ["d1", "d2", "d3", "d4"]) func aWrongPasswordIsReportedAsSuch(dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let bench = try Self.bench(sandbox.baseURL)

@@ -239,7 +239,7 @@ import Testing
         #expect(!fixture.b.logins.isEmpty && fixture.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" })
     }
 
-    /// A `default` entry of netrc applies only to the server of the command.
+    /// A `default` entry in netrc applies only to the command's server.
     @Test func theDefaultEntryOfNetrcAppliesToTheServerOfTheCommand() async throws {
         var fixture = try Fixture()
         try await fixture.make(.uploaded)
@@ -254,7 +254,7 @@ import Testing
         fixture.expectNoStrayLogin(result)
     }
 
-    /// The command of the hint works when pasted on a terminal: it prompts for user and password of B.
+    /// The command in the hint works when pasted into a terminal: it prompts for the user name and password for B.
     @Test func theHintWorksWhenPasted() async throws {
         let fixture = try Fixture()
         try await fixture.make(.uploaded)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Gighive contract 6.
+/// GigHive contract 6.
 @Suite struct GuestTests {
     private static let token = "guesttoken-aabbccddeeff0011"
     private static let link = ["--event-link-token", "\(token)=2026-03-01,TusBand,band"]

@@ -195,7 +195,7 @@ import Testing
 
     private static let clipContent = "the clip"
 
-    /// The recording is of another tus server behind the same proxy, so the sandbox gets that server's extensions and
+    /// The recording is from another tus server behind the same proxy, so the sandbox gets that server's extensions and
     /// size limit.
     @Test func supportsTusLikeTheRecording() async throws {
         let recording = try GigHiveTranscript("d3-tus-options")

@@ -126,7 +126,7 @@ struct StoreWorker {
         withExtendedLifetime(record) {}
     }
 
-    /// Reserves and releases a record twice, as two uploads of a batch do.
+    /// Reserves and releases a record twice, as two uploads in a batch do.
     private static func useLogAgain(_ directory: DataDirectory) async throws {
         let log = RescueLog(in: directory, isOpen: true)
         try log.reserve(for: "u-a").release()

@@ -49,9 +49,9 @@ final class ScriptedLibrary: AlbumLibrary {
         var granted: AlbumAccess?
         /// Whether `album` may query.
         var mayLook = true
-        /// The next calls of this name fail with these errors; nil lets a call succeed.
+        /// The next calls with this name fail with these errors; nil lets a call succeed.
         var failures: [String: [AlbumError?]] = [:]
-        /// The next calls of this name are carried out, and fail afterwards: the response is lost.
+        /// The next calls with this name are carried out, and fail afterwards: the response is lost.
         var lostResponses: [String: [AlbumError?]] = [:]
         /// By source; without a resolution, the source is the asset's ID.
         var resolutions: [String: AssetResolution] = [:]

@@ -241,7 +241,7 @@ public struct ChildResult: Sendable {
 
 /// The reason why a child could not be run.
 public enum ChildError: Error, Sendable, Equatable {
-    /// The system refused; contains `errno`.
+    /// The system could not start the program; contains `errno`.
     case cannotStart(Int32)
     /// The text did not appear in time; contains the output so far.
     case neverPrinted(String, soFar: String)

@@ -92,7 +92,7 @@ public final class ImmichStandIn: Sendable {
         public var assets: [String]
     }
 
-    /// An asset of the server.
+    /// An asset on the server.
     public struct StoredAsset: Decodable, Sendable {
         /// Its ID.
         public var id: String

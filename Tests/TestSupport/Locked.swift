@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A value behind a lock that the thread sanitizer supports.
+/// A value protected by a lock that the thread sanitizer supports.
 ///
 /// The slow path of `Synchronization.Mutex` is inside the runtime, which the sanitizer does not instrument, so
 /// two threads in real contention are reported as a race. `NSLock` is a pthread mutex, which it supports.

@@ -13,13 +13,13 @@ public final class ManualTimer: Sendable {
     /// The longest time that it was set to.
     public var longestDelay: Duration { longest.withLock { $0 } }
 
-    /// Stores `body` until `expire`.
+    /// Stores `body` until `expire` is called.
     public func set(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         longest.withLock { $0 = max($0, delay) }
         waiting.withLock { $0.append(body) }
     }
 
-    /// Calls the closure passed to the call of `set` with this number, from 0, on this thread.
+    /// Calls the closure passed to the call to `set` with this number, counted from 0, on this thread.
     public func expire(_ index: Int) {
         waiting.withLock { $0[index] }()
     }

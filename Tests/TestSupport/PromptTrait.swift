@@ -4,10 +4,10 @@ public import Testing
 ///
 /// Swift Testing starts all tests concurrently on as many threads as there are processors. After each suspension, a
 /// test continues only after hundreds of others have run, some of which block: many seconds after the event. A test
-/// that must act within a limited time (a delayed response, a transfer in progress) cannot wait that long. Tasks of
-/// high priority have a separate queue.
+/// that must act within a limited time (a delayed response, a transfer in progress) cannot wait that long.
+/// High-priority tasks have a separate queue.
 public struct PromptTrait: SuiteTrait, TestScoping {
-    /// Runs the suite in a task of high priority, which the tasks of its tests inherit.
+    /// Runs the suite in a high-priority task; the tasks of its tests inherit the priority.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,

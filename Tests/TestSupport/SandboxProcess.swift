@@ -131,7 +131,7 @@ public final class SandboxProcess: Sendable {
         BuiltProgram.path(name)
     }
 
-    /// Starts a sandbox and waits until it listens.
+    /// Starts a sandbox and waits until it is listening.
     /// - Parameters:
     ///   - dialect: `d1`, `d2`, `d3` or `d4`.
     ///   - faults: Initial faults, in the form of `--fault`.
@@ -195,7 +195,7 @@ public final class SandboxProcess: Sendable {
         _ = try await control("DELETE", "logins")
     }
 
-    /// The requests so far, oldest first, except for those of the control route.
+    /// The requests so far, oldest first, except for those to the control route.
     public func requests() async throws -> [SeenRequest] {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
     }

@@ -101,7 +101,7 @@ public final class ScriptedServer: Sendable {
 
     /// The reason why a script ends.
     public enum ScriptError: Error {
-        /// The peer closed or the system refused.
+        /// The peer closed the connection, or a system call failed.
         case failed(String)
     }
 

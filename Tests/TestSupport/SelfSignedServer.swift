@@ -9,7 +9,7 @@ public struct SelfSignedServer: Sendable {
     private let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    /// Starts the server and waits until it listens.
+    /// Starts the server and waits until it is listening.
     /// - Throws: An error if `openssl` fails.
     public init() async throws {
         directory = try TemporaryDirectory()

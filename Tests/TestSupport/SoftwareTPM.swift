@@ -20,7 +20,7 @@ public final class SoftwareTPM: Sendable {
     private let process: ChildProcess
     private let state: TemporaryDirectory
 
-    /// Starts one and waits until it listens.
+    /// Starts one and waits until it is listening.
     ///
     /// - Parameter maker: Creates an RSA endorsement key with a certificate; without it, the TPM has none.
     /// - Returns: The running TPM.
@@ -65,7 +65,7 @@ public final class SoftwareTPM: Sendable {
 
     /// Selects this TPM for tpm2-openssl in this process, until the next call; for suites that run alone.
     ///
-    /// Also silences the library below it, which writes each error of the TPM to standard error.
+    /// Also silences the library below it, which writes each TPM error to standard error.
     public func useInThisProcess() {
         setenv("TPM2OPENSSL_TCTI", connection, 1)
         setenv("TSS2_LOG", "all+none", 1)

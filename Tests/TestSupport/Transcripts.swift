@@ -27,7 +27,7 @@ public struct GigHiveTranscript {
     }
 }
 
-/// The responses recorded from a real server: a file of `fixtures/transcripts/photosync`.
+/// The responses recorded from a real server: a file in `fixtures/transcripts/photosync`.
 public struct PhotoSyncTranscript {
     public struct Response {
         public var title: String

@@ -53,7 +53,7 @@ struct SendTests {
         #expect(delivery.digest == (try Source.digest(of: server.stored)))
     }
 
-    @Test("the offset of a new upload is not queried, and an empty one is complete")
+    @Test("the offset of a new upload is not queried, and an empty upload is complete")
     func new() async throws {
         let source = try Source(1500)
         let server = try TusServer(length: 1500)

@@ -39,7 +39,7 @@ struct StatusTests {
                 kind.map { Row(status: status, verb: verb, kind: $0) }
             }
         }
-            // Pages of Apache and of proxies.
+            // Pages from Apache and from proxies.
             + [
                 Row(status: 401, verb: "PATCH", kind: .unauthorized, type: "text/html"),
                 Row(status: 403, verb: "POST", kind: .forbidden, type: "text/html"),

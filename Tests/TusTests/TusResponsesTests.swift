@@ -29,7 +29,7 @@ struct TusResponsesTests {
         try await client.create(byteCount: 1, metadata: [])
     }
 
-    @Test("extensions have the names of the protocol")
+    @Test("extensions have the protocol's names")
     func extensionNames() {
         #expect(TusFeatures.Extension(rawValue: "creation-with-upload") == .creationWithUpload)
     }

@@ -21,7 +21,7 @@
 
 /* Rows of the journal. "open" is planned, sending and sent; "lost" is token_lost. */
 mtype = { none, open, unknown, failed, done, duplicate, lost };
-/* Responses. "gateway" is a 408, 425, 429, 499, 502 or 504 of a proxy: the server may still be processing the request. */
+/* Responses. "gateway" is a proxy's 408, 425, 429, 499, 502 or 504: the server may still be processing the request. */
 mtype = { nothing, withToken, withoutToken, refusal, breakdown, gateway };
 /* A request at the server. */
 mtype = { unsent, queued, busy, over };

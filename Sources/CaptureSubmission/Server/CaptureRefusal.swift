@@ -17,7 +17,7 @@ struct CaptureRefusal {
     private let head: HTTPResponseHead
     let serverCode: String?
     /// Whether the response has the form of the server's own errors, not of a proxy's page: the error envelope, or the
-    /// plain text of its framework (contract 1.3).
+    /// plain text from its framework (contract 1.3).
     private let isFromServer: Bool
     /// The server's message; empty if there is none.
     private let sentence: String
@@ -70,7 +70,7 @@ struct CaptureRefusal {
         )
     }
 
-    /// A refusal of a proxy: the server has not seen the capture, and may accept it.
+    /// A refusal by a proxy: the server has not seen the capture, and may accept it.
     private func isForeign(_ code: OutcomeCode) -> Bool {
         !isFromServer && [.badRequest, .payloadTooLarge, .unsupportedMedia].contains(code)
     }

@@ -39,7 +39,7 @@ public final class BatchControl: Sendable {
         }
     }
 
-    /// Starts no further transfers, and lets the running ones finish.
+    /// Does not start further transfers, and lets the running ones finish.
     public func drain() {
         _ = close()
     }

@@ -196,7 +196,7 @@ struct InventoryIndex: Sendable {
 /// contract 2.1 and section 7).
 struct InventoryEvent: Hashable, Sendable {
     private let date: String
-    /// As the database compares it.
+    /// In the form in which the database compares names.
     private let orgName: String
     private let givenName: String
 

@@ -145,7 +145,7 @@ public struct ServerCheckup: Sendable {
                 guard server.kind != OutcomeTable.Server.gigHive.kind || client.server.basePath.isEmpty else {
                     throw GigHiveError(
                         .invalidServer,
-                        detail: "a GigHive server has an address without a path: \(client.server.origin)",
+                        detail: "the address of a GigHive server has no path; use \(client.server.origin)",
                         httpStatus: response.status
                     )
                 }
@@ -311,7 +311,7 @@ extension GigHiveError {
     }
 }
 
-/// The credentials that a server requires, as far as its responses show it (gighive-d4 contract sections 2 and 12).
+/// The credentials that a server requires, as far as its responses reveal them (gighive-d4 contract sections 2 and 12).
 extension LoginChallenge {
     fileprivate var words: String {
         switch self {

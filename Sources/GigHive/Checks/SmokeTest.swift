@@ -98,13 +98,13 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    /// Whether the server issues no delete token for the test file to any user (gighive-d4 contract section 3).
+    /// Whether no user gets a delete token for the test file from the server (gighive-d4 contract section 3).
     private func hasNoTokens() async throws(GigHiveError) -> Bool {
         guard uploader.options.transport == .tus else { return false }
         return try await uploader.tusFeatures()?.countsChunks == true
     }
 
-    /// Any other user would leave the test file on the server.
+    /// The test file of a user who is not an admin would stay on the server.
     private func requireAdmin() async throws(GigHiveError) {
         do {
             try await uploader.client.requireAdmin()

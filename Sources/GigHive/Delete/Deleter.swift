@@ -20,8 +20,8 @@ public struct Deleter: Sendable {
     /// The entry that a deletion of `fileID` would use. Of several entries with the ID, the one with the checksum that
     /// the server reports is used.
     ///
-    /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an
-    ///   error of the server.
+    /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error from
+    ///   the server.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
         let rows = try GigHiveError.reading(store.tokens(host: host, fileID: fileID)).filter { !$0.isSuperseded }
         guard let newest = rows.first else {
@@ -349,7 +349,7 @@ public struct AdminDeletion: Sendable, Equatable {
 public struct DeleteResult: Sendable {
     /// The possible results.
     public enum State: String, Sendable, CaseIterable {
-        /// The server deleted it now.
+        /// The server deleted it in response to this request.
         case deleted
         /// It was already gone; the local entry was removed.
         case gone

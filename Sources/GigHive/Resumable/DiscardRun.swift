@@ -3,7 +3,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import Tus
 
-/// One call of `Uploader.discard`.
+/// One call to `Uploader.discard`.
 struct DiscardRun {
     let uploader: Uploader
     let evenUnreachable: Bool

@@ -405,7 +405,7 @@ struct Finalization {
     }
 }
 
-/// Responses of servers that store the file with its last chunk (gighive-d4 contract sections 5 and 8).
+/// Responses from servers that store the file with its last chunk (gighive-d4 contract sections 5 and 8).
 extension Finalization {
     /// Whether finalize changes nothing on the server; for a guest it registers the upload.
     var isPureQuery: Bool { isQuery && uploader.options.guest == nil }

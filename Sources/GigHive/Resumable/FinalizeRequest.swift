@@ -60,7 +60,7 @@ struct FinalizeRequest {
 
 /// The meaning of a response to a finalize request, or of its absence (gighive contract 4.3 and 4.4).
 enum FinalizeVerdict: Sendable {
-    /// On the server now, as the response reports. Whether a missing token is lost depends on earlier requests.
+    /// Now on the server, according to the response. Whether a missing token is lost depends on earlier requests.
     case stored(UploadResponse)
     /// Refused because the server has the bytes; the upload ID is used up. To be confirmed.
     case duplicate(UploadResponse)

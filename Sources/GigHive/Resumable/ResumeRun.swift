@@ -4,7 +4,7 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Tus
 
-/// One call of `Uploader.resume`.
+/// One call to `Uploader.resume`.
 struct ResumeRun: Sendable {
     let uploader: Uploader
     let record: UploadRecord

@@ -93,8 +93,8 @@ actor TusJournal {
     nonisolated func pulse(every interval: Duration) -> Task<Void, Never> {
         Task {
             while (try? await Task.sleep(for: interval)) != nil {
-                // A missed record only makes that time slightly shorter; the next change of the journal reports a
-                // store that fails.
+                // A missed record only makes that time slightly shorter; the next change to the journal reports a store
+                // that fails.
                 try? await finalizing()
             }
         }
@@ -159,7 +159,7 @@ extension TusError {
     }
 }
 
-/// Limits the concurrent uploads of this machine on a server that allows five unfinished ones for all users together
+/// Limits the concurrent uploads from this machine to a server that allows five unfinished ones for all users together
 /// (gighive-d4 contract 4.5): four, so that one remains for the server's own web page. Processes share them by locks.
 final class TusSlots: Sendable {
     static let limit = 4
@@ -180,7 +180,7 @@ final class TusSlots: Sendable {
         return TusSlot(self)
     }
 
-    /// Waits until another upload of this process finishes, which makes room on the server. Returns false if there is
+    /// Waits until another upload by this process finishes, which makes room on the server. Returns false if there is
     /// none to wait for.
     func waitForAnother() async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
@@ -244,7 +244,7 @@ final class TusSlot: Sendable {
         if wasCreated { owner.noteEnded() }
     }
 
-    /// Waits until another upload of this process finishes. Returns false if there is none to wait for.
+    /// Waits until another upload by this process finishes. Returns false if there is none to wait for.
     func waitForAnother() async -> Bool {
         noteAbandoned()
         return await owner.waitForAnother()

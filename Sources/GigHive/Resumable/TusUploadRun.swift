@@ -6,7 +6,7 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Tus
 
-/// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize. Each step is in the journal
+/// One call to `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize. Each step is in the journal
 /// before the next begins, so that the upload can be resumed after a crash (docs/architecture.md).
 struct TusUploadRun {
     /// Maximum number of times per call that the whole file may be sent again because the server lost it
@@ -367,8 +367,8 @@ extension TusUploadRun {
         return await uploader.mayBegin(control)
     }
 
-    /// Waits until fewer than four uploads of this machine are unfinished on the server. Returns nil if the upload was
-    /// stopped, or if locks cannot be created: the server's own limit remains.
+    /// Waits until fewer than four uploads from this machine are unfinished on the server. Returns nil if the upload
+    /// was stopped, or if locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
         let name = SourceLock.name(ofSlotOn: recorder.record.host, isGuest: uploader.options.guest != nil)
         while !control.isStopRequested {

@@ -5,7 +5,7 @@ public import MediaTransport
 public import Tus
 
 extension Uploader {
-    /// Resumes an unfinished upload of the journal: verifies the prefix, sends the rest, finalizes.
+    /// Resumes an unfinished upload in the journal: verifies the prefix, sends the rest, finalizes.
     ///
     /// An interrupted multipart upload is resolved, as `resolve` does, and sent again if it is not on the server. An
     /// upload that the server no longer has is restarted. One that failed with a correctable 400 is finalized with the

@@ -246,7 +246,7 @@ extension Uploader {
         return EarlierUploads(uploader: self, upload: upload, control: control, onEvent: onEvent, digest: digest)
     }
 
-    /// The rows of the journal for the same file on this server.
+    /// The rows in the journal for the same file on this server.
     func rows(of upload: PreparedUpload) throws(GigHiveError) -> [UploadRecord] {
         guard let identity = upload.identity else { return [] }
         return try GigHiveError.reading(store.uploads(identity: identity, host: client.server.scope))

@@ -6,7 +6,7 @@ public import MediaTransport
 public struct KeptResponse: Sendable, Equatable {
     /// `r-` and eight characters.
     public var id: String
-    /// The upload of the journal; nil if it is unknown.
+    /// The upload in the journal; nil if it is unknown.
     public var uploadID: String?
     /// The host of that upload; nil if it is unknown.
     public var host: String?
@@ -128,7 +128,7 @@ public struct KeptResponses: Sendable {
 
     // MARK: Content
 
-    /// The upload of this machine that a copy of a response is about; nil if there is none, or more than one.
+    /// The upload from this machine that a copy of a response concerns; nil if there is none, or more than one.
     private func journaled(
         _ response: UploadResponse,
         _ id: Int64,

@@ -74,7 +74,7 @@ struct OutcomeInquiry: Sendable {
     /// still be working on it; nil if it has finished. A stop stops the inquiry immediately.
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
-        // A later process may begin when the time is already up.
+        // In a later process, the time may already be up.
         let hasFinished = limit.map { $0 <= .zero } ?? true
         var checks = 0
         var unreachableChecks = 0
@@ -228,7 +228,7 @@ struct OutcomeInquiry: Sendable {
 }
 
 extension GigHiveError {
-    /// The time for which the server accepts no request, if that is why nothing was sent.
+    /// The time for which the server does not accept requests, if that is why nothing was sent.
     fileprivate var cooldown: Duration {
         if case .rateLimited(_, let rest)? = transport?.kind { rest } else { .zero }
     }

@@ -150,7 +150,7 @@ private final class BodyEnd: Sendable {
 
 /// The meaning of a response to an upload, or of its absence (gighive contract 2.5 and section 3).
 indirect enum UploadVerdict: Sendable {
-    /// On the server now, as the response reports.
+    /// Now on the server, according to the response.
     case stored(UploadResponse)
     /// The server refused the bytes because it has them: to be confirmed.
     case duplicate(UploadResponse)

@@ -57,8 +57,8 @@ public struct UploadDetails: Sendable, Equatable {
         )
     }
 
-    /// The same for a guest: the event's fields are the server's, and the label is limited to 255 UTF-8 bytes (gighive
-    /// contract section 6).
+    /// These details for a guest's upload: the event's fields are the server's, and the label is limited to 255 UTF-8
+    /// bytes (gighive contract section 6).
     ///
     /// - Throws: `GigHiveError` with code `.invalidDetail` for a longer label.
     public func forGuest(of event: GuestAccess.Event) throws(GigHiveError) -> UploadDetails {

@@ -37,7 +37,7 @@ extension UploadOutcomeRecorder {
         isUrgent = !uploader.groupsCommits
     }
 
-    /// For a row of the journal.
+    /// For a row in the journal.
     init(store: TokenStore, record: UploadRecord) {
         var result = UploadResult(of: record)
         result.state = record.state
@@ -233,7 +233,7 @@ extension UploadOutcomeRecorder {
         // An earlier attempt may have an unknown outcome.
         result.error = nil
         describe(response)
-        // The response has the name of the file that was sent; the server keeps the one that it had.
+        // The response has the name of the file that was sent; the server keeps the earlier name.
         if let served = tokenless?.served { result.mediaURL = mediaURL(served) }
         let problem = problem(response, isSourceUnchanged: isSourceUnchanged)
         let tokens =
@@ -536,8 +536,7 @@ extension UploadOutcomeRecorder {
 
 /// Responses that do not confirm an upload, but may contain its token.
 extension UploadOutcomeRecorder {
-    /// Adopts a response. The token of one that does not confirm the upload is stored only if a query
-    /// confirms the file.
+    /// Adopts a response. If it does not confirm the upload, its token is stored only if a query confirms the file.
     mutating func note(response: UploadResponse?, isConfirmation: Bool) {
         keepsResponse = false
         unconfirmed = isConfirmation || response?.deleteToken == nil ? nil : response

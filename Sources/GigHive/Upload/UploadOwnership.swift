@@ -1,7 +1,7 @@
 internal import MediaStore
 internal import MediaSystem
 
-/// The locks of a running upload: its source on this server, and its row of the journal.
+/// The locks of a running upload: its source on this server, and its row in the journal.
 enum UploadOwnership {
     /// The lock on a file and a host, so that only one process of this machine uploads it; nil for a source without
     /// identity, which no other process can open. Throws `.uploadInProgress`.
@@ -45,7 +45,7 @@ enum SourceLock {
             .joined(separator: "-")
     }
 
-    /// The same for a slot among the unfinished uploads on a host; guests have separate slots.
+    /// The name of the lock for a slot among the unfinished uploads on a host; guests have separate slots.
     static func name(ofSlotOn host: String, isGuest: Bool) -> String {
         [isGuest ? "g" : "p", hash(of: host)].joined(separator: "-")
     }

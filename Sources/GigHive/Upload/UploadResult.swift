@@ -216,7 +216,7 @@ extension UploadOutcomeRecorder {
         return StoredFile(host: record.host, fileID: fileID, checksumSHA256: checksum, facts: facts)
     }
 
-    /// Tokens of this machine for a stored file. The ID is compared too if it is known, because a rebuilt server gives
+    /// Tokens on this machine for a stored file. The ID is compared too if it is known, because a rebuilt server gives
     /// the same bytes a new ID and discards old tokens (gighive contract section 0).
     func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
         guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }

@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// One call of `Uploader.upload`: local duplicates, intent, attempts, and the result.
+/// One call to `Uploader.upload`: local duplicates, intent, attempts, and the result.
 ///
 /// The order of the steps protects the token: lock, space in the rescue log and intent row exist before the first byte
 /// is sent; the response is on disk before it is parsed; the token is committed before the response is overwritten

@@ -71,7 +71,7 @@ public struct Uploader: Sendable {
         inventory = ServerInventory(client)
     }
 
-    /// The same, opening the token store of a directory.
+    /// Opens the token store of a directory and creates an uploader with it.
     ///
     /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and not changed.
     public init(
@@ -232,7 +232,7 @@ public struct Uploader: Sendable {
         DuplicateCheck(uploader: self, event: InventoryEvent(details), control: control)
     }
 
-    /// For a row of the journal, whose checksum is known by now.
+    /// For a row in the journal, whose checksum is known by now.
     func inquiry(_ recorder: UploadOutcomeRecorder, of details: UploadDetails, checksum: String) -> OutcomeInquiry {
         inquiry(
             checksum: checksum,
@@ -260,7 +260,7 @@ extension Uploader {
         queriedDigest ?? upload.identity.flatMap { hashes?.digest(of: $0) }
     }
 
-    /// The same for the items of a batch, in their order.
+    /// The known digests of the items of a batch, in their order.
     func knownDigests(_ items: [UploadBatch.Item]) -> [String?] {
         let identities = items.map { item -> FileIdentity? in
             if case .ready(let upload) = item { upload.identity } else { nil }

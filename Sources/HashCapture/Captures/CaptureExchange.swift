@@ -123,11 +123,11 @@ struct CaptureExchange: Sendable {
             try accept(&progress, id, nil, status: 409)
             if progress.record.submissions == 1 { progress.notices.append(.acceptedEarlier) }
         case .duplicate(nil):
-            // Refused, so that only the earlier submissions may have been accepted.
+            // Refused, so only the earlier submissions may have been accepted.
             let isOurs = progress.record.submissions > 1 && progress.record.isSubmitted(notBy: sender.device.id)
             throw CaptureError(
                 .duplicate,
-                detail: "from another device" + (isOurs ? ", probably the earlier one of this machine" : ""),
+                detail: "from another device" + (isOurs ? ", probably this machine's earlier one" : ""),
                 httpStatus: 409
             )
         }
@@ -153,7 +153,7 @@ struct CaptureExchange: Sendable {
 extension CaptureExchange {
     /// Resolves the unknown outcome of a record without sending it. `error` is the error that made it unknown. The
     /// record becomes `accepted` if it is on the server and `queued` if it cannot be; otherwise it is unchanged and the
-    /// outcome has the error. A 500 without a capture is an error of the server.
+    /// outcome has the error. A 500 without a capture is a server error.
     ///
     /// - Throws: `CaptureError` if the store fails.
     func query(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {

@@ -59,7 +59,7 @@ struct CaptureInput: Sendable {
             throw CaptureError(
                 .unknownMediaType,
                 detail: file == nil
-                    ? "a digest has no type; specify it" : "its first bytes show neither photo nor video",
+                    ? "a digest has no type; specify it" : "its first bytes identify neither a photo nor a video",
                 path: file?.path
             )
         }
@@ -183,7 +183,7 @@ struct CaptureBundle {
 
     func bodyHash(_ digest: SHA256Digest) -> Finding {
         check { payload, _ in
-            payload.mediaHash == digest ? .passed : .failed("the stored body has another hash")
+            payload.mediaHash == digest ? .passed : .failed("the stored body has a different hash")
         }
     }
 

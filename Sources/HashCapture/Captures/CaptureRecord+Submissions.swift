@@ -21,7 +21,7 @@ extension CaptureRecord {
     }
 
     /// The server has none of this device's submissions, but has the media from another device: restores the last
-    /// submission of another device, if there is one.
+    /// submission from another device, if there is one.
     mutating func withdrawSubmissions(of device: String) {
         let others = (earlierSubmissions ?? []).filter { $0.deviceID != device }
         guard let last = others.last else { return withdrawLastSubmission() }
@@ -29,7 +29,7 @@ extension CaptureRecord {
         keepEarlier(others.dropLast())
     }
 
-    /// The server refused the last submission, since it has accepted an earlier one of the same device: restores the
+    /// The server refused the last submission, since it has accepted an earlier one from the same device: restores the
     /// earlier one. If there are several, the others are kept.
     mutating func restoreEarlierSubmission(of device: String) {
         let own = (earlierSubmissions ?? []).filter { $0.deviceID == device }
@@ -37,7 +37,7 @@ extension CaptureRecord {
         keepEarlier(own.dropFirst())
     }
 
-    /// The server has accepted a submission of this device: drops those of other devices.
+    /// The server has accepted a submission from this device: drops those from other devices.
     mutating func dropSubmissions(exceptOf device: String) {
         let own = ((earlierSubmissions ?? []) + [submission].compactMap { $0 }).filter { $0.deviceID == device }
         guard let last = own.last else { return }

@@ -40,7 +40,7 @@ extension CaptureSession {
         return CaptureMatch(subject: subject, digest: digest, record: record)
     }
 
-    /// Verifies a match. The check of the server is skipped for a record of another server.
+    /// Verifies a match. The server check is skipped for a record that belongs to another server.
     public func verify(_ match: CaptureMatch, isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         let (record, digest) = (match.record, match.digest)
         let bundle = CaptureBundle(record)
@@ -148,7 +148,7 @@ extension CaptureSession {
         _ digest: SHA256Digest
     ) -> CaptureVerification.Finding {
         if let hash = remote.mediaHash, SHA256Digest(hex: hash) != digest {
-            return .failed("the server's capture has another hash")
+            return .failed("the server's capture has a different hash")
         }
         guard record.mode != .full else { return .passed }
         if remote.mediaHash == nil { return .failed("the server's capture has no hash") }

@@ -6,7 +6,7 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Captures of this machine for one server: submitting, retrying, verifying, exporting.
+/// Captures from this machine for one server: submitting, retrying, verifying, exporting.
 ///
 /// Safe for concurrent processes. The sending part receives only a signed body; it cannot access the vault.
 public struct CaptureSession: Sendable {
@@ -290,7 +290,7 @@ extension CaptureSession {
             remote = try await sender.remote(id, at: dependencies.now(), control: control)
         } catch {
             if error.code == .captureNotFound { return true }
-            // A capture of the device that this one replaced: the server has it, but shows it only to that one.
+            // A capture from the device that this one replaced: the server has it, but shows it only to that one.
             if error.serverCode == "FORBIDDEN", record.deviceID != sender.device.id { return false }
             throw error
         }
@@ -546,7 +546,7 @@ public struct CaptureOutcome: Sendable {
     public var error: CaptureError?
     /// Whether the record already existed and nothing had to be sent.
     public var isKnown: Bool = false
-    /// The source of the time, if the media was read now; nil if unknown.
+    /// The source of the time, if this run read the media; nil if unknown.
     public var timeSource: CaptureTimeSource?
     /// Whether only `RetryChoice.resend` can resolve an unknown outcome: another device has submitted the capture, and the
     /// server shows it only to that one.

@@ -142,7 +142,7 @@ struct DepthEdges {
         return (after - before).replacing(with: 0, where: .!areUsable)
     }
 
-    /// The same test in binary64, whose result is decisive.
+    /// The same test in binary64. Its result is decisive.
     private static func isEdge(_ here: UnsafePointer<Float>, _ width: Int) -> Bool {
         let across = slope(here[-1], here[1])
         let down = slope(here[-width], here[width])

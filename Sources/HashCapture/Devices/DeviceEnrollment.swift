@@ -16,7 +16,7 @@ public struct DeviceEnrollment: Sendable {
 
     /// The source of the key.
     public enum Key: Sendable, Equatable {
-        /// A new key in a file of the data directory (PKCS#8, 0600).
+        /// A new key in a file in the data directory (PKCS#8, 0600).
         case new
         case existing(CaptureDeviceRecord.KeySource)
     }

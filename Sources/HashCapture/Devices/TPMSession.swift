@@ -8,8 +8,8 @@ internal import MediaTransport
 
 /// Access to this machine's TPM 2.0 during one registration, through tpm2-tools.
 ///
-/// The tools exchange files: contexts of loaded keys, public areas, attestations and signatures. They are in a private
-/// directory beside the keys, which `close` removes. They contain no unencrypted private key.
+/// The tools exchange files: contexts of loaded keys, public areas, attestations and signatures. These files are in a
+/// private directory beside the keys; `close` removes the directory. None of them contains an unencrypted private key.
 struct TPMSession: Sendable {
     /// NV indexes of a TPM for the certificate of its endorsement key: RSA 2048 and P-256 with the usual templates (TCG
     /// EK Credential Profile, section 2.2.1.4).
@@ -18,7 +18,7 @@ struct TPMSession: Sendable {
     private static let ownerHandles = 0x8102_0000...0x8102_ffff
     /// A TPM creates an RSA key in seconds.
     private static let timeLimit = Duration.seconds(60)
-    /// Larger than any file of the tools.
+    /// Larger than any file that the tools write.
     private static let longestFile = 64 << 10
     private static let signingAttributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign"
 

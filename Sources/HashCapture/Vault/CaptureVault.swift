@@ -97,7 +97,7 @@ extension CaptureVault {
     /// their total, on another thread. Returns the SHA-256 of the file.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, including for a key that opens
-    ///   none of the newest captures. The draft then contains no data of the file.
+    ///   none of the newest captures. The draft then contains no data from the file.
     package func keepMedia(
         _ file: SourceFile,
         in draft: Draft,

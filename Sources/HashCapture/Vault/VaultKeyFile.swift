@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// The source of the vault's key.
 public enum VaultKey: Sendable {
-    /// A file of the data directory (0600), created with the first capture.
+    /// A file in the data directory (0600), created with the first capture.
     case file
     /// A program, run without a shell, whose first line of output is 64 hexadecimal digits or base64 of 32 bytes.
     case command([String])

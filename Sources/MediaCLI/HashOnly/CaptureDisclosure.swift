@@ -162,7 +162,8 @@ extension CaptureNotice {
         case .coordinatesArePublic(let decimals):
             "the server publishes the coordinates with \(Formats.count(decimals, "decimal"))"
         case .coarseLocationOmitted:
-            "location omitted: this server accepts no city and country; --coarse-coordinates submits coordinates with one decimal"
+            "location omitted: this server does not accept a city or country; --coarse-coordinates submits coordinates "
+                + "with one decimal"
         case .placeUnknown:
             "location omitted: too few places near the position to determine the country; to submit it, specify --place "
                 + "CITY,CC"

@@ -170,7 +170,7 @@ struct CaptureItem: Sendable {
             let hint = "\(reasonToRetry): \(continuation)"
             error?.hint = hint
         } else if isUndecidable {
-            error?.hint = "the server probably has it; it cannot be queried, and is not sent a third time"
+            error?.hint = "the server probably has the capture and cannot be queried; no third attempt is made"
         }
     }
 

@@ -157,7 +157,7 @@ struct CaptureKeyOptions: ParsableArguments {
             "--tpm cannot be combined with --key, --signer-command or --tpm2-evidence."
         )
         guard !tpm || ["tpm2", nil].contains(keyProvider), !tpm || keyURI?.hasPrefix("handle:0x") ?? true else {
-            throw ValidationError("--tpm proves a key of the provider tpm2 at a handle: --key-uri handle:0x81000001.")
+            throw ValidationError("--tpm can prove only a tpm2 key at a handle: --key-uri handle:0x81000001.")
         }
         try require(
             evidence == nil || keyURI != nil || signerCommand != nil,

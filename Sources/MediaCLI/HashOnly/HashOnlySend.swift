@@ -307,8 +307,8 @@ struct CapturePrivacyOptions: ParsableArguments {
 
     @Flag(
         help: """
-            On a reference server, which accepts no city, submit coordinates with one decimal at the level coarse \
-            (default: omit the location).
+            On a reference server, which does not accept a city, submit coordinates with one decimal at the level \
+            coarse (default: omit the location).
             """
     )
     var coarseCoordinates = false

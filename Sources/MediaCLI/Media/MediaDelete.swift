@@ -228,7 +228,7 @@ struct MediaDeletionRun: Sendable {
         outcome.result = await console.context.interruption.handling({ request in
             console.outlast(
                 request,
-                for: "the response of the server",
+                for: "the server's response",
                 finishTimeout: session.settings.settings.finishTimeout.value
             )
         }) { await deleter.deleteAsAdmin(target) }

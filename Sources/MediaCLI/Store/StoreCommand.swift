@@ -5,9 +5,9 @@ struct StoreCommand: ParsableCommand {
         commandName: "store",
         abstract: "Check, back up, repair and restore the token store.",
         discussion: """
-            The token store contains the delete tokens and the upload journal. mediactl backs it up once a day, after a command, \
-            while it is smaller than 64 MiB, and keeps the last three backups in the data directory, and those with tokens that \
-            the store has lost.
+            The token store contains the delete tokens and the upload journal. Once a day, after a command, mediactl \
+            backs it up if it is smaller than 64 MiB. The last three backups, and any with tokens that the store has \
+            lost, are kept in the data directory.
 
             Examples:
               mediactl store check

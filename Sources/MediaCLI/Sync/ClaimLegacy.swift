@@ -182,7 +182,7 @@ struct ClaimRun: Sendable {
             console.text([facts.joined(separator: ", ")])
             if result.remaining > 0 {
                 console.note(
-                    "\(Formats.count(result.remaining, "photo")) still not assigned to a device; list with: "
+                    "\(Formats.count(result.remaining, "photo")) still not assigned to a device; to list: "
                         + "mediactl claim-legacy --list"
                 )
             }

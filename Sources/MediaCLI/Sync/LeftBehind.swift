@@ -63,14 +63,14 @@ final class LeftBehind: Sendable {
         return Self.list(types) + " not backed up: the server does not accept \(what)\(reason)"
     }
 
-    /// The same for sidecar files, which are not photos.
+    /// The note about sidecar files, which are not photos.
     var note: String? {
         let types = types { $0 == .sidecar }
         guard !types.isEmpty else { return nil }
         return Self.list(types) + " not uploaded: sidecar files with edits stay on this machine only"
     }
 
-    /// The same for FIFOs, sockets and devices.
+    /// The note about FIFOs, sockets and devices.
     var irregularNote: String? {
         let count = irregular.withLock { $0 }
         return count == 0 ? nil : "\(Formats.count(count, "file")) skipped: not a regular file (FIFO, socket or device)"

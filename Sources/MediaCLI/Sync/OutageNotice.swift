@@ -16,7 +16,7 @@ final class OutageNotice: Sendable {
     }
 
     private let console: Console
-    /// Whether an earlier command has listed photos of the server, so its address is known to be correct.
+    /// Whether an earlier command has listed photos on the server, so its address is known to be correct.
     private let isKnown: Bool
     private let state = Mutex(State())
 
@@ -85,7 +85,7 @@ extension SyncSession {
         return session
     }
 
-    /// Whether an earlier command has listed photos of the server. The index has an entry for a server even before its
+    /// Whether an earlier command has listed photos on the server. The index has an entry for a server even before its
     /// first response.
     private var isServerKnown: Bool {
         guard let state = try? index.state(of: address) else { return false }

@@ -12,7 +12,7 @@ struct SyncDownload: ServerCommand {
             Photos are saved as DIR/YEAR/MONTH/NAME by date taken, and verified. Interrupted downloads resume where they \
             stopped. Existing files are never replaced. The photos are those of the local index; update it with mediactl \
             sync.
-            With --thumbnails, only the thumbnails of the server are downloaded, as DIR/YEAR/MONTH/ID.thumbnail.jpg. A \
+            With --thumbnails, only the server's thumbnails are downloaded, as DIR/YEAR/MONTH/ID.thumbnail.jpg. A \
             photo still counts as missing if this machine has only its thumbnail.
 
             Examples:

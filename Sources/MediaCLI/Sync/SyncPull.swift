@@ -138,9 +138,9 @@ struct PullRun: Sendable {
     }
 
     private func advise(_ result: PullResult) {
-        if result.advisesFull, !options.isDryRun {
+        if result.advisesFull, let status = result.status, !options.isDryRun {
             console.note(
-                "the server has \(result.status.map { "\($0.totalPhotos)" } ?? "other") photos, the index "
+                "the server has \(status.totalPhotos) photos and the index has "
                     + "\(result.counts.total); find deleted and missed photos with: mediactl sync --full"
             )
         }

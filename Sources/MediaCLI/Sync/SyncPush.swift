@@ -355,7 +355,7 @@ extension PushItem: RunItem {
         case .uploaded: ["\(style.green("uploaded")) \(name)\(size)"]
         case .planned: ["\(name): would be uploaded\(size)"]
         case .present: ["\(name): already on the server"]
-        case .duplicate: ["\(name): duplicate of another file of this run"]
+        case .duplicate: ["\(name): duplicate of another file in this run"]
         case .skipped: ["\(name): skipped\(reason)"]
         case .changed: ["\(name): \(style.yellow("changed since upload")): edited or damaged?"]
         case .deleted: ["\(name): deleted on the server, not uploaded again"]

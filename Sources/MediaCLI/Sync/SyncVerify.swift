@@ -11,7 +11,7 @@ struct SyncVerify: ServerCommand {
         commandName: "verify",
         abstract: "Compare server, index and local copies without changing them.",
         discussion: """
-            Lists all photos of the server again. Without --server-files or --server-content, the files on the server are not \
+            Lists all photos on the server again. Without --server-files or --server-content, the files on the server are not \
             checked. A changed copy is reported until the photo's own bytes are on this machine again, even after sync push \
             --changed. Exits with 3 if there are differences.
 
@@ -22,7 +22,7 @@ struct SyncVerify: ServerCommand {
             """
     )
 
-    @Flag(help: "Read all local files, also those with a cached checksum.")
+    @Flag(help: "Read all local files, even those with a cached checksum.")
     var readContent = false
 
     @Flag(
@@ -138,7 +138,7 @@ struct VerifyRun: Sendable {
         }
         let changed = statistics.changed
         if !changed.isEmpty {
-            // Of more photos, the lines above show the IDs.
+            // If there are more photos, the lines above show their IDs.
             let ids = changed.count > Continuation.maximumPaths ? ["ID"] : changed.map { ShellWord.quoted($0) }
             console.note(
                 "changed copies were edited or are damaged; download the photos again, under other names, with: "
@@ -241,7 +241,7 @@ extension ServerCheck {
         let found = others.filter { result.counts[$0.kind, default: 0] > 0 }
         let count = found.reduce(0) { $0 + Int64(result.counts[$1.kind, default: 0]) }
         let words = found.map { "\(result.counts[$0.kind, default: 0]) \($0.words)" }
-        return "downloaded and verified \(Formats.count(result.serverFiles - count, "file")) of the server"
+        return "downloaded and verified \(Formats.count(result.serverFiles - count, "file")) from the server"
             + (words.isEmpty ? "" : "; others: " + words.joined(separator: ", "))
     }
 }

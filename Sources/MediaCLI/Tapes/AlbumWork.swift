@@ -77,7 +77,7 @@ struct AlbumWarning: Sendable, Equatable {
         if outcome.hiddenClips > 0 {
             parts.append(
                 "\(Formats.count(outcome.hiddenClips, "clip")) \(outcome.hiddenClips == 1 ? "is" : "are") in the library's "
-                    + "trash, invisible until you restore \(outcome.hiddenClips == 1 ? "it" : "them") there"
+                    + "trash and invisible until you restore \(outcome.hiddenClips == 1 ? "it" : "them") there"
             )
         }
         guard !parts.isEmpty else { return nil }

@@ -52,7 +52,7 @@ extension RawArguments {
 
 struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
     @Option(
-        "Library of the albums: folder or immich (default: immich if an address is set, otherwise folder).",
+        "Album library: folder or immich (default: immich if an address is set, otherwise folder).",
         value: "kind"
     )
     var library: String?

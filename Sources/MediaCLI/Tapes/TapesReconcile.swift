@@ -87,7 +87,7 @@ struct ReconcileRun: Sendable {
 
     // MARK: Checking
 
-    /// Lists the pending updates. Contacts no library.
+    /// Lists the pending updates, without contacting a library.
     func plan() throws -> ExitCode {
         try console.start(["dry_run": true])
         let plan = try service.reconcilePlan()
@@ -235,7 +235,7 @@ struct ReconcileRun: Sendable {
                 hint: outcome.obstacle?.hint ?? reason.hint
             )
         } else if outcome.left > 0 {
-            console.note("\(Formats.count(outcome.left, "tape")) left; run it again, or raise --limit")
+            console.note("\(Formats.count(outcome.left, "tape")) left; run the command again, or raise --limit")
         } else if outcome.done == 0, outcome.deletedAlbums == 0 {
             console.note(service.policy.isEnabled ? "no pending album updates" : Self.albumsAreOff)
         }

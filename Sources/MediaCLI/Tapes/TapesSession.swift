@@ -52,7 +52,7 @@ struct TapesSession: Sendable {
 
     // MARK: Albums
 
-    /// Updates the folder of an album after a change of its tape. An album on a server has no order: the server is not
+    /// Updates the folder of an album after a change to its tape. An album on a server has no order: the server is not
     /// contacted, and the outcome is `.skipped`. Returns nil if a signal stopped the update.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
@@ -84,7 +84,7 @@ struct TapesSession: Sendable {
     func refuse(_ key: KeyOptions) throws(UserFacingError) {
         guard settings.settings.albumsLibrary.value == .folder, key.apiKeyFile != nil || key.apiKeyStdin else { return }
         throw .usage(
-            "an API key is for an Immich server, but the library of the albums is a folder",
+            "an API key is for an Immich server, but the album library is a folder",
             hint: "to use a server, specify --library-url URL"
         )
     }

@@ -17,7 +17,7 @@ struct GuestOptions: ParsableArguments {
     @Option("Read the token of an event link from this file; requires --server.", value: .file)
     var uploadTokenFile: String?
 
-    @Flag(help: "Accept the organizer's terms, which are on the page of the event link.")
+    @Flag(help: "Accept the organizer's terms, shown on the event link's page.")
     var acceptTerms = false
 
     @Option("Name shown to the organizer (maximum: 100 bytes of UTF-8).", value: "name")
@@ -32,7 +32,7 @@ struct GuestOptions: ParsableArguments {
         guard isGuest || (!acceptTerms && displayName == nil) else {
             throw ValidationError("--accept-terms and --display-name require an event link: --event-link-file FILE.")
         }
-        try require(displayName?.utf8.count ?? 0 <= 100, "--display-name must have at most 100 bytes of UTF-8.")
+        try require(displayName?.utf8.count ?? 0 <= 100, "--display-name must not exceed 100 bytes of UTF-8.")
     }
 }
 

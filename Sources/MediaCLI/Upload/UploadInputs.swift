@@ -11,7 +11,7 @@ struct InputCollection: Sendable {
     let takesEverything: Bool
     let console: Console
 
-    /// All inputs in the given order, `manifest` included; files of a directory are sorted by name.
+    /// All inputs in the given order, `manifest` included; files in a directory are sorted by name.
     func inputs(with manifest: UploadManifest?) async throws -> [UploadInput] {
         let filter = try options.filter()
         var given = paths.map { argument in

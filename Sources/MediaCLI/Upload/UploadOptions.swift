@@ -124,7 +124,7 @@ struct InputOptions: ParsableArguments {
 
     func validate() throws {
         guard (include.isEmpty && exclude.isEmpty) || recursive || watch != nil else {
-            throw ValidationError("--include and --exclude are for files found in directories: add --recursive.")
+            throw ValidationError("--include and --exclude apply only to files found in directories: add --recursive.")
         }
         try require(watch != "", "--watch: the path is empty.")
         try require(watch == nil || (lists.isEmpty && !recursive), "--watch cannot be combined with other inputs.")

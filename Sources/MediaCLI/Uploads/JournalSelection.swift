@@ -102,7 +102,7 @@ extension TokenStore {
     }
 }
 
-/// Creates uploaders for uploads of the journal: each for its own server and type of access.
+/// Creates uploaders for uploads in the journal: each for its own server and type of access.
 struct UploaderSource: Sendable {
     let settings: SettingsSession
     let store: StoreSession

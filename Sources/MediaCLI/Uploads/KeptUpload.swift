@@ -64,7 +64,7 @@ struct KeptUpload: Sendable {
         token = entry.token
     }
 
-    /// A guest upload of the journal; nil if the server has not assigned an ID to it.
+    /// A guest upload in the journal; nil if the server has not assigned an ID to it.
     init?(guest record: UploadRecord, _ standing: GuestStanding? = nil) {
         guard let fileID = record.fileID else { return nil }
         self.fileID = fileID

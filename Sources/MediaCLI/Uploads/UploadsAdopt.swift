@@ -172,7 +172,7 @@ struct UploadsAdopt: ContextCommand {
         case .tokenInUse:
             return UserFacingError(
                 .tokenInUse,
-                "another file of the same host has this delete token",
+                "another file on the same host has this delete token",
                 hint: "mediactl uploads list"
             )
         case .removed(let id):

@@ -248,7 +248,7 @@ struct DeleteRun: Sendable {
         guard let checksum = checksumSHA256, checksum != known else { return }
         let other = ErrorCatalog.clean(known ?? "")
         throw .usage(
-            other.isEmpty ? "the checksum of \(id) is not known" : "\(id) has another checksum: \(other)",
+            other.isEmpty ? "the checksum of \(id) is not known" : "\(id) has a different checksum: \(other)",
             hint: "mediactl uploads show \(id)"
         )
     }

@@ -33,7 +33,7 @@ struct UploadsExport: ContextCommand {
         try require(output != "", "--output: the path is empty.")
         try require(
             !showToken || output == nil || output == "-",
-            "--show-token is for standard output: omit it with --output FILE."
+            "--show-token applies only to standard output: omit it with --output FILE."
         )
     }
 
@@ -65,7 +65,7 @@ struct UploadsExport: ContextCommand {
         }
         if count == 0 {
             console.warning(
-                "no stored delete tokens" + (scope.map { " of \(ErrorCatalog.clean($0))" } ?? "")
+                "no stored delete tokens" + (scope.map { " for \(ErrorCatalog.clean($0))" } ?? "")
             )
             if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }

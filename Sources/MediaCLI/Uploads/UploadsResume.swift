@@ -13,7 +13,8 @@ struct UploadsResume: ContextCommand {
         discussion: """
             The bytes on the server are compared with the file and not sent again. Details given here replace those \
             of the original upload, for example a label that the server refused.
-            Without an ID, resumes the only resumable upload. With --server or --profile, only uploads to that server.
+            Without an ID, resumes the only resumable upload. With --server or --profile, considers only uploads to \
+            that server.
 
             Examples:
               mediactl uploads resume --all
@@ -68,7 +69,7 @@ struct UploadsResume: ContextCommand {
     }
 }
 
-/// Resumes uploads of the journal, one at a time.
+/// Resumes uploads in the journal, one at a time.
 struct ResumptionRun: Sendable {
     let console: Console
     let settings: SettingsSession
@@ -250,7 +251,7 @@ struct ResumptionRun: Sendable {
 }
 
 extension UploadDetails {
-    /// The details of an upload of the journal, some of them replaced; nil if `corrections` is empty.
+    /// The details of an upload in the journal, some of them replaced; nil if `corrections` is empty.
     ///
     /// - Throws: `.invalidDetail`.
     fileprivate static func replacing(

@@ -11,7 +11,7 @@ struct UploadsStatus: ContextCommand {
         commandName: "status",
         abstract: "Show unfinished uploads and check their status with the server.",
         discussion: """
-            With --server or --profile, lists only uploads to that server.
+            With --server or --profile, shows only uploads to that server.
 
             Examples:
               mediactl uploads status
@@ -68,7 +68,7 @@ struct StatusRun: Sendable {
     let servers: ServerSession
     let queriesServers: Bool
 
-    /// The uploads of the journal that are unfinished, resumable, or awaiting an organizer's decision, newest first,
+    /// The uploads in the journal that are unfinished, resumable, or awaiting an organizer's decision, newest first,
     /// each with its status.
     ///
     /// - Throws: `StoreError`; `GigHiveError` if the store fails.
@@ -214,7 +214,7 @@ extension TusRecord {
     }
 }
 
-/// An upload with its status, and the server's response if the server was queried now.
+/// An upload with its status, and the server's response if this run queried the server.
 struct JournalRow: Sendable {
     enum Standing: Sendable, Equatable {
         /// No action is possible.

@@ -84,7 +84,7 @@ struct UploadsVerify: ContextCommand {
 }
 
 extension StoreSession {
-    /// The uploads of the journal that a server confirmed and this machine has not deleted; each file of an event is
+    /// The uploads in the journal that a server confirmed and this machine has not deleted; each file of an event is
     /// listed once.
     fileprivate func stored(at server: ServerURL) throws -> [UploadResults.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))
@@ -114,7 +114,7 @@ extension StoreSession {
 }
 
 extension ReportDocument {
-    /// The server of the command line, otherwise that of the report.
+    /// The server on the command line, otherwise the one in the report.
     fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
         guard settings.flags[.server] == nil, !server.isEmpty else { return try settings.requireServer() }
         return try ServerURL(server)

@@ -156,7 +156,7 @@ private struct MovieItems {
         var start = list.start
         while let item = ISOBoxes.box(at: start, before: list.end, of: &content) {
             start = item.content.end
-            // The type of an item is the number of its key, from 1, or four characters if there are no keys.
+            // The type of an item is the number of its key, counted from 1, or four characters if there are no keys.
             let name =
                 keys.isEmpty
                 ? Self.name(item.code) : (1...keys.count).contains(Int(item.code)) ? keys[Int(item.code) - 1] : nil

@@ -126,7 +126,7 @@ struct ItemLocations {
                 guard fields.next(indexSize) != nil, let offset = fields.next(offsetSize),
                     let length = fields.next(lengthSize)
                 else { return false }
-                // Extents of other construction methods, and in other files, are not checked.
+                // Extents with other construction methods or in other files are not checked.
                 guard dataReference == 0, method & 15 <= 1 else { continue }
                 let (start, isTooFar) = base.addingReportingOverflow(offset)
                 guard !isTooFar, isValid(item, method & 15 == 1, Int64(clamping: start), Int64(clamping: length)) else {
@@ -368,7 +368,7 @@ private struct TIFFStructure {
     private static let maximumText = 2_048
     /// Type of text: 7-bit ASCII, terminated by zero.
     private static let ascii: UInt64 = 2
-    /// Type of fractions: two numbers of 32 bits.
+    /// Type of fractions: two 32-bit numbers.
     private static let rational: UInt64 = 5
 
     init?(_ block: Span, in content: inout BoundedContent) {

@@ -23,7 +23,7 @@ package struct FileWalk: Sendable {
         var target: FileIdentity.Key
     }
 
-    /// The files of a directory, sorted by bytes, followed by those of its subdirectories.
+    /// The files in a directory, sorted by bytes, followed by those of its subdirectories.
     package struct Result: Sendable, Equatable {
         package var files: [Found]
         package var skipped: [Skipped]

@@ -163,7 +163,7 @@ struct JPEGStructure {
 
     private mutating func readScan() throws(StructureError) -> Scan {
         scans += 1
-        guard scans <= Self.maximumScans else { throw .unchecked("a JPEG with very many scans") }
+        guard scans <= Self.maximumScans else { throw .unchecked("a JPEG with too many scans") }
         guard let frame else { throw .damaged("image data without a header") }
         var components: [(index: Int, dc: Int, ac: Int)] = []
         for _ in 0..<(try bits.bytes.byte()) {

@@ -307,7 +307,7 @@ extension TargetDirectory {
         let opened = openat(descriptor, name.cString, flags, 0)
         guard opened >= 0 else {
             if errno == ENOENT { return nil }
-            // ENXIO is the error of a socket.
+            // ENXIO: the file is a socket.
             throw FileWriteError(errno: errno == ENXIO ? ELOOP : errno, path: path(of: name))
         }
         defer { close(opened) }

@@ -54,7 +54,8 @@ package struct WholeFile: Sendable {
         }
     }
 
-    /// Writes a file as above from chunks, of which only one is in memory. `nextBytes` returns nil after the last one.
+    /// Writes a file in the same way from chunks, of which only one is in memory. `nextBytes` returns nil after the
+    /// last one.
     ///
     /// - Throws: `FileWriteError` as above, and errors thrown by `nextBytes`.
     package func write(as name: [UInt8], replacing isReplacing: Bool, _ nextBytes: () throws -> [UInt8]?) throws {

@@ -46,14 +46,14 @@ package final class CounterFile: Sendable {
     }
 
     /// Takes the next `count` counters and returns the first; they are recorded on disk as used when this returns.
-    /// Throws `.other` if none is left below 2³², and after `release`. A counter whose write failed partway is not
+    /// Throws `.other` if too few are left below 2³², and after `release`. A counter whose write failed partway is not
     /// taken again by this object.
     package func take(_ count: UInt32) throws(StoreError) -> UInt32 {
         try state.withLock { state throws(StoreError) in
             guard state.lock != nil else { throw StoreError(.other, path: path, detail: "the counter was released") }
             let (last, isOverflow) = state.last.addingReportingOverflow(count)
             guard count > 0, !isOverflow else {
-                throw StoreError(.other, path: path, detail: "no counter is left below 2^32")
+                throw StoreError(.other, path: path, detail: "no counters below 2^32 are left")
             }
             let first = state.last + 1
             try CounterText.replace(path, with: last, in: directory) { state.last = last }
@@ -86,7 +86,7 @@ private enum CounterText {
             throw StoreError(errno: errno, path: path, action: "cannot read")
         }
         guard let value = parse(bytes) else {
-            throw StoreError(.corrupt, path: path, detail: "has no counter, and is not reset: counters only increase")
+            throw StoreError(.corrupt, path: path, detail: "no valid counter; not reset, since counters only increase")
         }
         return value
     }

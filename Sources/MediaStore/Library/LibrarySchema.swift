@@ -201,7 +201,7 @@ extension StoreSchema {
             ALTER TABLE captures ADD COLUMN earlier_submissions TEXT;
             """,
         ],
-        // Checked before migrating, so that only tables of the first schema may be listed.
+        // These tables are checked before migrating, so only tables of the first schema may be listed.
         checkedTables: ["logins", "device_tokens"]
     )
 }

@@ -9,7 +9,7 @@ package struct StoreRepair {
         package var damage: String
         /// Tokens in the new store.
         package var tokens = 0
-        /// Uploads of the journal in the new store.
+        /// Uploads in the journal of the new store.
         package var uploads = 0
         /// Tokens that an index lists and that could not be salvaged, in the order they were found; at most 100.
         package var lost: [LostToken] = []

@@ -32,7 +32,7 @@ package struct StoreRestore {
     }
 
     private static func noRows(_ path: String) -> StoreError {
-        StoreError(.corrupt, path: path, detail: "it has no rows of a token store")
+        StoreError(.corrupt, path: path, detail: "it contains no rows of a token store")
     }
 
     /// Adds the rows of a backup, or of another token store that no process uses, as far as they can be read. Existing

@@ -122,7 +122,7 @@ struct PhotoIndexes {
     /// Builds the index on IDs if it is missing, and removes duplicates that were stored without it: the earlier
     /// row of a photo whose `uploadedAt` has changed.
     ///
-    /// - Returns: Whether the index was missing; the counts of runs may have changed then.
+    /// - Returns: Whether the index was missing; the counts of runs may have changed in that case.
     func finishIDs() throws -> Bool {
         guard try !has(Self.ids) else { return false }
         // A million IDs are sorted while the next ones are read. Each thread uses as much memory as the cache may.

@@ -114,6 +114,6 @@ enum PhotoSQL {
         """
 
     static let update = "UPDATE photos SET \(assignments) WHERE number = ?13"
-    /// Also sets the column of the index on uploads.
+    /// Also sets `uploaded_us`, a column of the index `photos_by_upload`.
     static let move = "UPDATE photos SET uploaded_us = ?2, \(assignments) WHERE number = ?13"
 }

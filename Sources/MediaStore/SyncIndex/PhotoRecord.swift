@@ -33,7 +33,7 @@ public struct PhotoDevice: Sendable, Hashable {
     }
 }
 
-/// A photo of the server's listing, as the index keeps it (photosync contract section 5).
+/// A photo in the server's listing, as stored in the index (photosync contract section 5).
 public struct PhotoRecord: Sendable, Hashable {
     /// The ID on the server, opaque.
     public var id: String

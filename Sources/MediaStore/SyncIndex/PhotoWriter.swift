@@ -12,7 +12,7 @@ final class PhotoWriter {
         var latest: PhotoTime?
     }
 
-    /// A photo of the index.
+    /// A photo in the index.
     private struct Known {
         let number: Int64
         let origin: Int64
@@ -53,7 +53,7 @@ final class PhotoWriter {
         move = try RawStatement(db, PhotoSQL.move)
     }
 
-    /// Stores a page. To be called once.
+    /// Stores a page. Call it only once.
     func store(_ page: [PhotoRecord]) throws {
         for photo in page {
             if photo.uploadedAt.microseconds <= horizon {

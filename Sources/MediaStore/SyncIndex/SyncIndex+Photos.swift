@@ -240,7 +240,7 @@ extension SeenPhotos {
         let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM photos") ?? 0
         var origins = OriginTable(db, server: server)
         let update = try db.cachedStatement(sql: "UPDATE photos SET is_gone = 1 WHERE number = ?")
-        // The plus prevents SQLite from scanning all photos of the server for each chunk.
+        // The plus prevents SQLite from scanning all of the server's photos for each chunk.
         let select = try db.cachedStatement(
             sql: "SELECT number, origin FROM photos WHERE number BETWEEN ? AND ? AND +server = ? AND is_gone = 0"
         )

@@ -196,7 +196,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 }
 
 extension PhotoTime {
-    /// Two columns; nil if there is no time.
+    /// From two columns; nil if there is no time.
     init?(_ microseconds: Int64?, _ text: String?) {
         guard let microseconds, let text else { return nil }
         self.init(text: text, microseconds: microseconds)
@@ -302,7 +302,7 @@ extension SyncIndex {
     public func lock(_ work: SyncLock.Work, of server: String) throws(StoreError) -> SyncLock? {
         guard let path = lockPath(of: work, server) else { return SyncLock(nil) }
         guard let file = try LockedFile.openOrCreate(path) else { return nil }
-        // Used only in the messages of other processes.
+        // Used only in other processes' messages.
         let text = Array("\(getpid())\n".utf8)
         _ = ftruncate(file.descriptor, 0)
         try? file.write(text, at: 0)

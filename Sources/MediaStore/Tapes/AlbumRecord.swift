@@ -89,7 +89,7 @@ public struct AlbumLibraryRecord: Sendable, Equatable {
 /// The result of one attempt for one clip.
 public struct ClipOutcome: Sendable, Equatable {
     public var clipID: String
-    /// Its state now.
+    /// Its current state.
     public var association: ClipRecord.Association
     /// The reason, unless linked.
     public var reason: AssociationReason?

@@ -87,13 +87,13 @@ public enum AssociationReason: String, Sendable, CaseIterable {
     case accessLimited = "access_limited"
     /// The library at the address is not the one that has the album.
     case libraryChanged = "library_changed"
-    /// The library, or this album, cannot be read now.
+    /// The library, or this album, cannot currently be read.
     case unreachable
     /// The library no longer has the album.
     case albumMissing = "album_missing"
     /// The library refused to create the album.
     case createFailed = "create_failed"
-    /// The original cannot be read now: for example because its disk is not mounted.
+    /// The original cannot currently be read, for example because its disk is not mounted.
     case originalUnavailable = "original_unavailable"
     /// The original was not identified in the library, and uploading it is not allowed.
     case assetUnidentified = "asset_unidentified"

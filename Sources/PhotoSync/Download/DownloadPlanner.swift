@@ -9,7 +9,7 @@ internal import Synchronization
 
 /// Assigns file names to photos in the order of the index, so that repeated runs assign the same names.
 ///
-/// A name is free if no file of the directory, no copy in the library and no photo of this run has it, ignoring case.
+/// A name is free if no file in the directory, no copy in the library and no photo of this run has it, ignoring case.
 /// It is reserved in the library before the first request, and stays reserved if the download fails.
 actor DownloadPlanner {
     private typealias Keys = Set<Int>
@@ -330,7 +330,7 @@ final class CandidateFeed: Sendable {
     private let demand = DispatchSemaphore(value: 0)
     private let isStopped = Atomic(false)
 
-    /// Reading starts with the first call of `next`.
+    /// Reading starts with the first call to `next`.
     init(_ candidates: DownloadCandidates) {
         let (blocks, door) = AsyncThrowingStream<Block, any Error>.makeStream()
         self.blocks = blocks

@@ -74,7 +74,7 @@ final class DownloadReceiver: ResponseReceiver {
         }
         if digest == photo.sha256 || knownDigests.contains(digest) { return (digest, .photo) }
         let status = state.head?.status
-        // The server sends this header with every download. The page of a proxy or captive portal is not a photo.
+        // The server sends this header with every download. A page from a proxy or captive portal is not a photo.
         guard state.isGenuine else { throw .withoutHash(status) }
         guard total > 0 else {
             throw PhotoSyncError(.undeliverable, detail: "it is empty", httpStatus: status)

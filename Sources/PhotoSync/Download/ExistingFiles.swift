@@ -4,7 +4,7 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Finds photos among the files of the target directory that the library does not record, for example because the data
+/// Finds photos among the files in the target directory that the library does not record, for example because the data
 /// directory is new. Otherwise, these photos would be downloaded a second time under another name.
 final class ExistingFiles: Sendable {
     /// Number of listings kept, to bound memory. Photos are in upload order, so most of them are grouped by month.

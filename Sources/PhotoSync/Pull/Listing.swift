@@ -11,7 +11,7 @@ internal import MediaTransport
 /// Each page is stored together with its next cursor while the next page is being fetched. The following make a listing
 /// unreliable; it is restarted a few times before an error is thrown:
 ///
-/// - an empty page after a cursor: the photo of the cursor was deleted, or the server has lost the cursor;
+/// - an empty page after a cursor: the photo that the cursor refers to was deleted, or the server has lost the cursor;
 /// - an empty page with `hasMore`, or a page whose cursor and `hasMore` contradict each other;
 /// - a page of photos that were all listed before: a pagination loop of any length;
 /// - far more photos than the server's total: the listing might never end;

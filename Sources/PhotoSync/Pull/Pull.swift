@@ -335,9 +335,9 @@ extension PhotoSyncError {
 public struct SyncReport: Sendable {
     /// Whether the server records the owner of uploads (photosync contract 3.5).
     public enum Ownership: String, Sendable {
-        /// An upload of this machine was in the user's own listing.
+        /// An upload from this machine was in the user's own listing.
         case owned
-        /// An upload of this machine was not in it: the server has the defect of the published build.
+        /// An upload from this machine was not in it: the server has the defect of the published build.
         case ownerless
         /// Nothing has been uploaded from this machine yet.
         case unknown

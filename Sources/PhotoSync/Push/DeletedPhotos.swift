@@ -137,7 +137,7 @@ extension OwnPhotos {
         try await queue.run { [account] in try DeletedPhotos(account).withIDs(ids) }
     }
 
-    /// Returns the deletions that a listing without these photos of the index would record.
+    /// Returns the deletions that a listing that lacks these photos of the index would record.
     func deletions(of photos: [String: PhotoRecord]) async throws(PhotoSyncError) -> [String: PhotoDeletion] {
         try await queue.run { [account] in
             let deleted = try DeletedPhotos(account)

@@ -39,7 +39,7 @@ public struct DeletionAcceptance: Sendable {
     /// Accepts the deletions of photos by ID, by file, or of all files in a directory. The file of a recorded copy may be
     /// missing. A dry run stores nothing.
     ///
-    /// - Returns: One item per photo, and one per argument that is not a deleted photo. Files of a directory that were
+    /// - Returns: One item per photo, and one per argument that is not a deleted photo. Files in a directory that were
     ///   not deleted on the server are omitted.
     /// - Throws: `PhotoSyncError` `.storeUnusable`, `.busy`.
     public func run(_ targets: [[UInt8]], isDryRun: Bool = false) async throws(PhotoSyncError) -> [Item] {

@@ -5,7 +5,7 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Uploads the photos of this machine that are not on the server (photosync contract sections 3 and 10).
+/// Uploads the photos on this machine that are not on the server (photosync contract sections 3 and 10).
 public struct Push: Sendable {
     /// Options of a push.
     public struct Options: Sendable, Equatable {
@@ -58,7 +58,7 @@ public struct Push: Sendable {
     let hashes: HashCache
     let options: Options
 
-    /// The account has the origin device of the photos. Files with a digest in `hashes` are not read again.
+    /// `account` contains the photos' origin device. Files with a digest in `hashes` are not read again.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
         self.hashes = hashes
@@ -107,7 +107,7 @@ public struct PushItem: Sendable {
         case unconfirmed
         /// Already on the server and owned by the user.
         case present
-        /// Same bytes as another file of the run, which was uploaded (in a dry run: would be).
+        /// Same bytes as another file in the run, which was uploaded (in a dry run: would be).
         case duplicate
         /// On the server, but owned by another user or by no one (trap 11).
         case foreign
@@ -248,7 +248,7 @@ struct PushPlan: Sendable {
         }
     }
 
-    /// - Returns: The files of a directory; nil for a file.
+    /// - Returns: The files in a directory; nil for a file.
     private mutating func add(_ path: [UInt8], _ options: Push.Options) -> FileWalk.Result? {
         guard FileWalk.isDirectory(path) else {
             add(PushCandidate(path: path, isNamed: true), byteCount: nil, options)

@@ -4,8 +4,8 @@ internal import MediaSystem
 /// Determines which of the missing photos are new. The others are uploaded only if the user requests it.
 extension PushRun {
     /// Reports photos that were deleted on the server, and copies that changed since they were uploaded or downloaded.
-    /// The bytes of `missing` are not on the server; `known` are photos of the index with these bytes. Returns the photos
-    /// to upload.
+    /// The bytes of `missing` are not on the server; `known` are the indexed photos with these bytes. Returns the
+    /// photos to upload.
     func admit(
         _ missing: [PhotoToSend],
         _ known: [String: PhotoRecord],

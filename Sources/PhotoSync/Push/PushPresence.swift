@@ -1,7 +1,7 @@
 internal import MediaStore
 internal import MediaTransport
 
-/// Determines which photos of the index are still on the server. An incremental listing does not show deletions
+/// Determines which photos in the index are still on the server. An incremental listing does not show deletions
 /// (photosync contract section 5), and `/check` covers all users: a deleted photo whose bytes another user has would be
 /// reported as present.
 extension PushRun {

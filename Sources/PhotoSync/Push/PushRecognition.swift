@@ -84,7 +84,7 @@ extension PushRun {
 }
 
 extension OwnPhotos {
-    /// The photos of this user's listing with these IDs.
+    /// The photos in this user's listing with these IDs.
     fileprivate func listed(ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         try await queue.run { [account] in
             // A dry run does not pull, so the index may have another user's photos.

@@ -30,7 +30,7 @@ final class PushRun {
     var isOwnershipVerified = false
     /// Number of consecutive files that failed in an outage.
     var lostInARow = 0
-    /// Whether this run has listed everything because photos of the index were no longer on the server.
+    /// Whether this run has listed everything because photos in the index were no longer on the server.
     var hasListedAll = false
     /// The server's photos, in a dry run with an outdated index.
     var listing: LiveListing?
@@ -148,7 +148,7 @@ final class PushRun {
         guard !block.open.isEmpty else { return }
         try stopIfRequested()
         let known = try await own.known(block.open.map(\.digest.sha256))
-        // An incremental pull does not list deletions (contract section 5), so photos of the index may be gone.
+        // An incremental pull does not list deletions (contract section 5), so photos in the index may be gone.
         let existing = try await account.client.existing(
             Array(Set(block.open.map(\.digest.sha256)).union(known.values.map(\.sha256))),
             control: control
@@ -362,7 +362,7 @@ extension PushRun {
     func endPresent(_ photos: [(PhotoToSend, PhotoRecord)], _ block: inout PushBlock) async throws {
         try await keepCopies(photos)
         for (photo, record) in photos {
-            // Of several files with the same bytes, this run has uploaded the first.
+            // This run has uploaded the first of several files with the same bytes.
             let isRepeat = fileOutcomes[photo.digest.sha256]?.state == .uploaded
             end(photo, isRepeat ? .duplicate : .present, photoID: record.id)
             block.close(photo)

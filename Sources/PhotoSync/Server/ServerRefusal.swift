@@ -3,7 +3,7 @@ internal import MediaTransport
 internal import Outcomes
 
 /// The meaning of an error response. Supports both forms of the server's errors (photosync contract section 0, trap 7),
-/// and responses of intermediaries: an HTML page or an empty body.
+/// and responses from intermediaries: an HTML page or an empty body.
 struct ServerRefusal {
     /// The request, since the meaning of a response depends on it.
     enum Call {

@@ -6,7 +6,7 @@ internal import Synchronization
 public enum StoredFile: Sendable, Equatable {
     /// A file of this many bytes; may be empty.
     case present(byteCount: Int64)
-    /// The server has no file. Not inferred from a 404 of a proxy.
+    /// The server has no file. Not inferred from a proxy's 404.
     case missing
 }
 
@@ -15,7 +15,7 @@ extension PhotoSyncClient {
     /// server ignores the range, the transfer is stopped after the response head.
     ///
     /// - Throws: `PhotoSyncError`, with the photo's ID; `.unexpectedResponse` for a response without a length, or
-    ///   without `X-PhotoSync-Hash`, such as the page of a proxy.
+    ///   without `X-PhotoSync-Hash`, such as a page from a proxy.
     public func storedFile(
         of id: String,
         control: TransferControl = TransferControl()
@@ -66,7 +66,7 @@ extension PhotoSyncClient {
 
 extension PhotoSyncClient {
     /// `DELETE /api/photos/{id}`: immediately removes the photo and its file for every user, regardless of the owner
-    /// (contract section 8). Only for photos of the user's own listing.
+    /// (contract section 8). Only for photos in the user's own listing.
     ///
     /// - Throws: `PhotoSyncError`. Deleting an already deleted photo is not an error.
     func delete(_ id: String, control: TransferControl) async throws(PhotoSyncError) {

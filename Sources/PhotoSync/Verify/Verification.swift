@@ -28,7 +28,7 @@ public struct Verification: Sendable {
         self.serverCheck = serverCheck
     }
 
-    /// Lists all photos of the server, and checks every copy and, if requested, every file of the server.
+    /// Lists all photos on the server, and checks every copy and, if requested, every file on the server.
     /// `onDifference` is called from any thread, one call at a time.
     ///
     /// - Throws: `PhotoSyncError`: the errors of `Pull.run` for an invalid listing, `.neverSynchronized`, `.cancelled`.

@@ -32,7 +32,7 @@ struct MemberReader {
     }
 
     mutating func enterObject() throws(PhotoSyncError) {
-        guard try beginObject("answer") else { throw Self.unusable("answer", "is null") }
+        guard try beginObject("response") else { throw Self.unusable("response", "is null") }
     }
 
     /// nil at the end of the object.

@@ -10,7 +10,7 @@ public struct SyncStatus: Sendable, Equatable {
     public var devicePhotos: Int64
     /// Number of these without a device.
     public var legacyPhotos: Int64
-    /// Number of the others; without a requested device, they include this device's.
+    /// Number of these on other devices; without a requested device, it includes those on this device.
     public var otherDevicePhotos: Int64
     /// When the device last received a non-empty page, not when its listing was last complete (trap 20).
     public var lastSyncAt: PhotoTime?

@@ -93,7 +93,7 @@ public struct AlbumRepair: Sendable, Equatable {
     public var repaired: [AlbumFinding]
     /// Differences found by that check.
     public var remaining: [AlbumFinding]
-    /// Why differences remain if the library refused; nil otherwise.
+    /// The reason for the remaining differences if the library refused a repair; nil otherwise.
     public var reason: AssociationReason?
     /// The library's message for the user. May contain control characters.
     public var detail = ""

@@ -74,7 +74,7 @@ public protocol AlbumLibrary: Sendable {
     /// `.readWrite`.
     func mend(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
 
-    /// Finds leftovers of killed processes outside albums, without changing anything.
+    /// Finds leftovers from killed processes outside albums, without changing anything.
     func leftovers() async throws(AlbumError) -> [AlbumFinding]
 
     /// Removes leftovers. Requires `.readWrite`.
@@ -232,7 +232,7 @@ public enum AlbumObstacle: Sendable, Equatable {
     case newerVersion
 }
 
-/// An error of a library (tapes contract 4.1).
+/// An error from a library (tapes contract 4.1).
 public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure, the only property on which the service bases decisions.
     public enum Kind: Sendable, Equatable {

@@ -1,8 +1,8 @@
 internal import MediaFiles
 public import MediaStore
 
-// Manual changes, and leftovers of killed processes, are found by comparing albums with their tapes, and repaired only
-// on request.
+// Manual changes, and leftovers from killed processes, are found by comparing albums with their tapes, and repaired
+// only on request.
 extension AlbumService {
     /// Compares the names in a tape's album with its clips, without waiting and without searching for the album.
     ///
@@ -111,7 +111,7 @@ extension AlbumService {
         else { return nil }
         let others = max(0, (count ?? 0) - present.count)
         return "the album has \(present.count) of \(assets.count)"
-            + (others > 0 ? ", and \(others) not of the tape" : "")
+            + (others > 0 ? ", and \(others) that are not in the tape" : "")
     }
 
     /// The clips in the album, with their assets; several clips can have one asset.
@@ -222,8 +222,8 @@ extension AlbumService {
 
     // MARK: Leftovers
 
-    /// Finds leftovers of killed processes in the library outside albums, without changing anything. Finds none if the
-    /// library was never used.
+    /// Finds leftovers from killed processes in the library outside albums, without changing anything. Finds none if
+    /// the library was never used.
     ///
     /// - Throws: `TapesError` `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func leftovers() async throws(TapesError) -> [AlbumFinding] {

@@ -116,7 +116,7 @@ public struct AlbumService: Sendable {
 }
 
 extension AlbumService {
-    /// Identity and access of the library. Changes nothing. With albums disabled, no request is sent.
+    /// The identity of the library, and access to it. Changes nothing. With albums disabled, no request is sent.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     public func status() async throws(TapesError) -> LibraryStatus {
@@ -226,7 +226,7 @@ extension AlbumService {
         }
     }
 
-    /// - Returns: Why the order was not updated, which affects no clip; nil on success.
+    /// - Returns: Why the order was not updated, which does not affect any clip; nil on success.
     func arrange(
         _ tape: TapeRecord,
         _ clips: [ClipRecord],

@@ -17,7 +17,7 @@ extension AlbumService {
     /// Checks access and identity. Creates nothing unless there never was a library at the address. `isBelieving`
     /// decides whether an earlier refusal still applies (rule R10), without a request.
     ///
-    /// - Throws: Errors that `AlbumFailure.init(caught:)` converts, if the library cannot be used now.
+    /// - Throws: Errors that `AlbumFailure.init(caught:)` converts, if the library cannot currently be used.
     func open(
         _ level: AccessLevel,
         believingRefusal isBelieving: (AlbumAccess) -> Bool = { _ in false }
@@ -146,7 +146,7 @@ public struct LibraryStatus: Sendable, Equatable {
 
 /// The access that an operation requires (contract 4.3).
 public enum AccessLevel: String, Sendable {
-    /// Create and fill albums; read none except those of mediactl.
+    /// Create and fill albums; read only mediactl's own.
     case addOnly = "add_only"
     /// Also read, empty and delete albums.
     case readWrite = "read_write"

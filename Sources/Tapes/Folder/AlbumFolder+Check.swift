@@ -157,7 +157,7 @@ extension AlbumFolder {
     }
 }
 
-// Checks and repairs albums, and handles leftovers of killed processes in the root.
+// Checks and repairs albums, and handles leftovers from killed processes in the root.
 extension FolderLibrary {
     /// Compares the links and the playlist of an album with the tape.
     public func check(

@@ -140,7 +140,7 @@ extension AlbumFolder {
 
     private func deleteWithoutLinks() throws(FileWriteError) -> AlbumDeletion {
         if try TapePlaylist.isOurs(in: directory) { try directory.remove(LibraryFile.playlist.name) }
-        // Leftovers of a process that crashed while writing.
+        // Left by a process that crashed while writing.
         for file in [LibraryFile.playlist, .manifest] {
             let name = Array(file.temporaryName.utf8)
             if try directory.kind(of: name) == .regular { try directory.remove(name) }

@@ -397,7 +397,7 @@ extension FolderLibrary {
     }
 }
 
-/// Access of a folder library (tapes contract 4.3), as far as it can be determined without an attempt.
+/// Access to a folder library (tapes contract 4.3), as far as it can be determined without an attempt.
 enum FolderAccess {
     static func ofLibrary(_ root: OpenRoot, _ level: AccessLevel) throws(AlbumError) -> AlbumAccess {
         let rights = try AlbumError.needing(level, root.directory.rights())

@@ -184,7 +184,7 @@ extension ImmichLibrary {
         if let version = session.known.majorVersion { return version }
         let version = try await version()
         guard let major = version.first else {
-            throw AlbumError(.unreachable(retryAfter: nil), detail: "not a response of an Immich server")
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "not a response from an Immich server")
         }
         guard major >= 2 else {
             let text = version.map { "\($0)" }.joined(separator: ".")

@@ -231,7 +231,7 @@ import Testing
         let report = CheckReport(try await runner.run(command))
         #expect(report.result.exitCode == exitCode, "\(report.result)")
         #expect(Self.statuses(report)["kind"] == (exitCode == 0 ? "passed" : "failed"))
-        #expect(exitCode == 0 || report.result.output.contains("has an address without a path: \(server.address)"))
+        #expect(exitCode == 0 || report.result.output.contains("has no path; use \(server.address)"))
         let requests = seen.withLock { $0 }
         #expect(!requests.isEmpty)
         for request in requests {

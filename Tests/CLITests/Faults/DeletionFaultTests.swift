@@ -55,7 +55,7 @@ import Testing
         func expectUntouched(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().count == 1, sourceLocation: sourceLocation)
             #expect(try client.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
-            // One of them is the upload.
+            // One of the requests is the upload.
             #expect(try await sandbox.posts() == posts + 1, sourceLocation: sourceLocation)
         }
 
@@ -265,7 +265,7 @@ import Testing
         let checksum = try #require(try fixture.client.tokens().first?.checksumSHA256)
         let report = try await fixture.client.delete(["1", "--yes", "--sha256", Self.other] + more)
         report.expect(
-            ExpectedFault(2, "usage", "1 has another checksum: \(checksum)", hint: "mediactl uploads show 1")
+            ExpectedFault(2, "usage", "1 has a different checksum: \(checksum)", hint: "mediactl uploads show 1")
         )
         try await fixture.expectUntouched(posts: 0)
     }
@@ -350,7 +350,7 @@ import Testing
         #expect(!shown.errors.contains("--as-admin"))
     }
 
-    /// An entry from a copied response of a server that reports no size.
+    /// An entry from a copied response, from a server that reports no size.
     @Test func adminAndAnEntryWithoutASize() async throws {
         let fixture = try await Fixture()
         let entry = try #require(try fixture.client.tokens().first)

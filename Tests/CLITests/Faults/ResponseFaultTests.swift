@@ -17,14 +17,14 @@ import Testing
         let fault: ExpectedFault
         var testDescription: String { "\(status) \(type)" }
 
-        /// JSON of the application.
+        /// A JSON response from the application.
         init(_ status: Int, _ body: String, _ fault: ExpectedFault) {
             self.status = status
             self.body = body
             self.fault = fault
         }
 
-        /// A page of the web server.
+        /// An error page from the web server.
         init(page status: Int, _ title: String, headers: [String] = [], _ fault: ExpectedFault) {
             self.status = status
             body = ScriptedSite.page(title)

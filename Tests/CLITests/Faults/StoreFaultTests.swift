@@ -52,7 +52,7 @@ import Testing
 
     static let damages = [
         Damage(
-            testDescription: "of a newer version",
+            testDescription: "written by a newer version",
             message: "was written by a newer version",
             hint: "update mediactl"
         ) {

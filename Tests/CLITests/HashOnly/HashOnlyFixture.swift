@@ -11,7 +11,7 @@ struct HashOnlyFixture: Sendable {
     /// Path of its depth map: raw binary32, 3×3.
     let depth: String
 
-    /// The depth option that every send of the tests uses.
+    /// The depth option that all tests use to send a capture.
     var depthOptions: [String] { ["--depth", depth, "--depth-size", "3x3"] }
 
     init(faults: [String] = [], arguments: [String] = []) async throws {

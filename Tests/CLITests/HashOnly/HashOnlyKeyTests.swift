@@ -196,12 +196,12 @@ import Testing
 
     // MARK: Programs
 
-    /// A signal terminates the signing program: nothing was sent, so the program does not wait.
+    /// A signal terminates the signing program: nothing was sent, so mediactl does not wait for it.
     @Test(arguments: [false, true])
     func ctrlCEndsTheSigningProgram(isRegistering: Bool) async throws {
         let fixture = try await HashOnlyFixture()
         let home = fixture.runner.home
-        // Signs for the registration, and never again. DER, as the help requires.
+        // Signs only for the registration. The signature is DER, as the help requires.
         let (script, key) = try await fixture.signer(form: "DER")
         let register = ["register", "--signer-command", script, "--public-key", key]
         if !isRegistering {

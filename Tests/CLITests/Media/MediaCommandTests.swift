@@ -234,7 +234,7 @@ import Testing
 
     // MARK: Hints
 
-    /// The command of a hint uses the server and the login of the command line.
+    /// The command in a hint uses the server and the login from the command line.
     @Test func theCommandOfAHintWorksWhenPasted() async throws {
         let fixture = try await Fixture()
         try await fixture.upload("One")
@@ -279,7 +279,7 @@ import Testing
         let bare = try await fixture.run(["uploads", "delete", "1", "--yes"])
         #expect(bare.exitCode == 11)
         #expect(bare.errors.contains("mediactl uploads delete 1 --as-admin"))
-        // The journal of this machine has the checksum; another machine must specify it.
+        // The journal on this machine has the checksum; on another machine, it must be specified.
         let result = try await fixture.run(["uploads", "delete", "1", "--as-admin", "--yes"])
         #expect(result.output == "deleted 1 \"\(dialect == "d2" ? "one" : "One")\" from \(fixture.scope)\n")
         #expect(try fixture.sandbox.storedFiles().isEmpty)
@@ -340,7 +340,7 @@ import Testing
             ["uploads", "delete", "1", "--yes", "--file", fixture.file("Two.mp4")],
             user: "uploader"
         )
-        #expect(other.exitCode == 2 && other.errors.contains("1 has another checksum: "), "\(other.errors)")
+        #expect(other.exitCode == 2 && other.errors.contains("1 has a different checksum: "), "\(other.errors)")
         let result = try await fixture.run(
             ["uploads", "delete", "--yes", "--file", fixture.file("Two.mp4")],
             user: "uploader"

@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    /// A server in a link on the command line gets the options of the command line.
+    /// A server in a link on the command line gets the options from the command line.
     @Test func aServerThatTheCommandSpecifiesTakesItsFlags() async throws {
         let settings = try await resolve(file: "", flags: Self.all)
         let origin = try ServerURL(Self.b).origin

@@ -126,7 +126,7 @@ import Testing
         #expect(nowhere.exitCode == 2 && nowhere.errors.contains("cannot create"), "\(nowhere)")
     }
 
-    /// The hint of the error leads to a usable store.
+    /// The error's hint leads to a usable store.
     @Test func aDamagedStoreIsRepairedByTheHint() async throws {
         try fill()
         try overwriteHeader()

@@ -120,12 +120,12 @@ import Testing
     @Test func filesThatCannotBeVerifiedAreNotCountedAsVerified() async throws {
         let (fixture, _, ids) = try await pushed()
         let intact = try await fixture.run("sync", "verify", "--server-content")
-        #expect(intact.errors.contains("note: downloaded and verified 3 files of the server\n"))
+        #expect(intact.errors.contains("note: downloaded and verified 3 files from the server\n"))
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
         try await damage(fixture, ids[1], #"{"action":"truncate","bytes":300}"#)
         let verify = try await fixture.run("sync", "verify", "--server-content")
         #expect(verify.exitCode == 3)
-        #expect(verify.errors.contains("verified 1 file of the server; others: 1 missing, 1 damaged\n"))
+        #expect(verify.errors.contains("verified 1 file from the server; others: 1 missing, 1 damaged\n"))
         #expect(verify.output.contains("server missing     \(ids[0])  (a.jpg)\n"), "\(verify.output)")
         #expect(verify.output.contains("server damaged     \(ids[1])  (b.jpg, the file ends without an end marker)\n"))
     }
@@ -249,7 +249,7 @@ import Testing
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 0)
     }
 
-    /// Responses of a proxy: the state of the files is unknown, and nothing is deleted.
+    /// Responses from a proxy: the state of the files is unknown, and nothing is deleted.
     @Test(arguments: ["status=403", "status=404", "html"], [false, true])
     func aProxyResponseIsNotADamagedFile(fault: String, readsContent: Bool) async throws {
         let (fixture, _, _) = try await pushed()
@@ -452,7 +452,7 @@ import Testing
         #expect(try await fixture.run("sync", "--full").exitCode == 0)
     }
 
-    /// Of two files with the uploaded bytes, one has changed since.
+    /// One of two files with the uploaded bytes has changed since.
     @Test func repairPrefersAnUnchangedOriginal() async throws {
         let (fixture, directory, ids) = try await pushed()
         for name in ["0.jpg", "z.jpg"] {

@@ -6,7 +6,7 @@ import Testing
 @Suite(.prompt) struct SyncDirectoryTests {
     private static let alice = #""user":"alice@example.test""#
 
-    /// Two photos of this machine, and one of the server.
+    /// Two photos on this machine, and one on the server.
     private func fixture(_ arguments: [String] = []) async throws -> (fixture: SyncFixture, directory: String) {
         let fixture = try await SyncFixture.loggedIn(arguments: arguments)
         let directory = try fixture.photos("a.jpg", "b.jpg")

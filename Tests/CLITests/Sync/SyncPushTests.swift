@@ -88,7 +88,7 @@ import Testing
         let directory = try fixture.photos("a.jpg")
         try FileManager.default.copyItem(atPath: directory + "/a.jpg", toPath: directory + "/b.jpg")
         let plan = try await fixture.run("sync", "push", directory, "--dry-run")
-        #expect(plan.output.contains("/b.jpg: duplicate of another file of this run"))
+        #expect(plan.output.contains("/b.jpg: duplicate of another file in this run"))
         #expect(plan.errors.contains("1 to be uploaded, 1 duplicate\n"))
         let report = try await fixture.json("sync", "push", directory)
         #expect(report.count("uploaded") == 1 && report.count("duplicate") == 1 && report.count("present") == 0)
@@ -224,7 +224,7 @@ import Testing
         #expect(report.result.errors.contains(command))
     }
 
-    /// The command of the note downloads all of the photos.
+    /// The command in the note downloads all of the photos.
     @Test func verifyPrintsTheIDsOfAllChangedCopies() async throws {
         let fixture = try await SyncFixture.loggedIn()
         let directory = try fixture.photos("a.jpg", "b.jpg")

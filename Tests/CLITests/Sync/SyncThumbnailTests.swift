@@ -122,7 +122,7 @@ import Testing
         #expect(report.result.exitCode == 0 && report.states == ["present", "thumbnail", "unavailable"])
     }
 
-    /// A file of another program is not replaced.
+    /// A file created by another program is not replaced.
     @Test func anExistingFileIsNotReplaced() async throws {
         let (fixture, ids) = try await fixture()
         let target = fixture.runner.home.file("out")

@@ -42,7 +42,7 @@ import Testing
         for words in [["library", "init", "--yes"], ["library", "status"], ["verify"]] {
             let result = try await fixture.runner.run(["tapes"] + words + ["--api-key-file", key])
             #expect(
-                result.exitCode == 2 && result.errors.contains("the library of the albums is a folder"),
+                result.exitCode == 2 && result.errors.contains("the album library is a folder"),
                 "\(result)"
             )
             #expect(result.errors.contains("--library-url URL"), "\(result)")

@@ -107,7 +107,7 @@ import Testing
             ),
             (
                 AlbumOutcome(state: .associated, link: link, hiddenClips: 2), 2,
-                "2 clips are in the library's trash, invisible until you restore them there"
+                "2 clips are in the library's trash and invisible until you restore them there"
             ),
             (AlbumOutcome(state: .associated, link: link, addedClips: 2), 2, nil), (AlbumOutcome.skipped, 1, nil),
         ] as [(AlbumOutcome, Int, String?)]

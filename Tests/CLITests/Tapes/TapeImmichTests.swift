@@ -216,7 +216,7 @@ import Testing
         #expect(json.items.first?["finding"] as? String == "assets_missing" && json.result.exitCode == 1)
     }
 
-    // 6.4: the exit code is that of the status, and 6 for no response or a page of a proxy.
+    // 6.4: the exit code is that of the status, and 6 for no response or a page from a proxy.
     @Test(
         arguments: [
             (503, 7, true), (429, 6, true), (404, 5, false), (302, 1, false), (401, 4, false), (200, 6, true),

@@ -232,7 +232,7 @@ import Testing
         )
         let shown = try await fixture.json("show", "T")
         #expect(shown.last["album_found"] as? Bool == false && shown.items.first?["link_state"] is NSNull)
-        // Verification searches for it.
+        // `verify` searches for the moved album.
         let items = try await fixture.json("verify", "T").items
         #expect(items.compactMap { $0["finding"] as? String } == ["playlist_foreign"])
     }

@@ -51,7 +51,7 @@ struct TranscriptNames {
                 || line.contains(#/  (connecting|waiting |checking |asking |receiving|.* sent  )/#))
     }
 
-    /// Whether a run was so slow that ages have other widths than usual.
+    /// Whether a run was so slow that ages have unusual widths.
     static func isSlow(_ text: String) -> Bool { text.contains(/[0-9] minutes? ago/) }
 
     /// Days that may be today in some time zone while the test runs.

@@ -14,7 +14,7 @@ struct TranscriptStep: Sendable {
         case success
         /// It is rejected, or fails.
         case refusal
-        /// It is a dry run, or writes records. On the pipe only: it must not change anything.
+        /// It is a dry run, or writes records. It is run only on the pipe, and must not change anything.
         case look
         /// It prepares the following steps, and is not shown.
         case preparation

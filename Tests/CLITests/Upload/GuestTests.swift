@@ -176,7 +176,7 @@ import Testing
         #expect(!second.output.contains("once the organizer approves"))
     }
 
-    /// The command of the hint resumes the upload, with the file of the link.
+    /// The command in the hint resumes the upload, with the event link file.
     @Test func anInterruptedUploadIsResumedAsTheHintSays() async throws {
         let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)

@@ -124,7 +124,7 @@ import Testing
         #expect(resumed.exitCode == code && resumed.errors.contains("uploads discard \(id)"), "\(resumed)")
     }
 
-    /// Of the same size, so that only the bytes that were sent differ.
+    /// The new file has the same size, so only the bytes that were sent differ.
     @Test func aDryRunReportsAChangedFile() async throws {
         let (fixture, id) = try await interruptedFixture()
         let file = URL(fileURLWithPath: fixture.runner.home.file("a.mp4"))

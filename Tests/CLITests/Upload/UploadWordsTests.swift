@@ -138,7 +138,7 @@ import Testing
         #expect(hint == flag.map { "correct it and resume: mediactl uploads resume u-1 \($0) TEXT" })
     }
 
-    /// Error messages of the database (recorded on servers of three releases).
+    /// Error messages from the database (recorded on servers of three releases).
     @Test(arguments: [
         (
             "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'location' at row 1",

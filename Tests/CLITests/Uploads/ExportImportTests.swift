@@ -172,7 +172,7 @@ import Testing
         let machine = try Machine()
         let result = try await machine.run(["export", "--server", "nowhere", "--output", machine.file("out")])
         #expect(result.exitCode == 0)
-        #expect(result.errors == "mediactl: warning: no stored delete tokens of nowhere\n")
+        #expect(result.errors == "mediactl: warning: no stored delete tokens for nowhere\n")
         #expect(try Data(contentsOf: url(machine.file("out"))).isEmpty)
         #expect(try await machine.run(["import", machine.file("out")]).output == "imported 0 delete tokens\n")
     }

@@ -134,7 +134,7 @@ import Testing
         let again = try await fixture.runner.run(line + ["18"] + Self.server, input: Self.token)
         #expect(again.exitCode == 0)
         let other = try await fixture.runner.run(line + ["19"] + Self.server, input: Self.token)
-        #expect(other.exitCode == 10 && other.errors.contains("another file of the same host has this delete token"))
+        #expect(other.exitCode == 10 && other.errors.contains("another file on the same host has this delete token"))
         #expect(try fixture.tokens().map(\.fileID) == [18])
         let elsewhere = try await fixture.runner.run(line + ["19", "--server", "https://b.example"], input: Self.token)
         #expect(elsewhere.exitCode == 0)

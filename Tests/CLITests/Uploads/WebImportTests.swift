@@ -112,7 +112,7 @@ import Testing
         #expect(try await runner.run(["uploads", "import", "-"], input: line).exitCode == 0)
     }
 
-    /// Only options of the command line are refused.
+    /// Only options on the command line are refused.
     @Test func anExportUsesNoConnection() async throws {
         let runner = try BinaryRunner()
         let line = String(decoding: TokenExport.line(JSONSchemaTests.entry), as: UTF8.self)

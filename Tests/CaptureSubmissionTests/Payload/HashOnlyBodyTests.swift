@@ -127,7 +127,10 @@ struct HashOnlyBodyTests {
 
     // MARK: Reading again
 
-    @Test("a body that would produce other signed bytes is not sent (contract 2.3)", arguments: CaptureProfile.allCases)
+    @Test(
+        "a body that would produce different signed bytes is not sent (contract 2.3)",
+        arguments: CaptureProfile.allCases
+    )
     func selfCheck(_ profile: CaptureProfile) async throws {
         let payload = try SamplePayload.photo()
         let signed = try payload.signedBytes(for: profile)

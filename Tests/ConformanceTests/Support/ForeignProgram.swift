@@ -71,7 +71,7 @@ final class ForeignServer: Sendable {
         let port = try freePort()
         let process = try ChildProcess(path, try arguments(port))
         let deadline = ContinuousClock.now + .seconds(120)
-        // It does not report when it listens, so it has to be polled.
+        // The program does not report that it is listening, so its port is polled.
         while !accepts(port: port) {
             guard process.isRunning, ContinuousClock.now < deadline else { throw failure(process) }
             try await Task.sleep(for: .milliseconds(20))

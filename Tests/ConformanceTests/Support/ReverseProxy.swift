@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx with TLS in front of another server, in a usual configuration.
+/// nginx with TLS in front of another server, in a typical configuration.
 ///
 /// - `/…`: forwards bodies up to `largestBody`, buffered first or not; the response contains the protocol in
 ///   `X-Protocol`.

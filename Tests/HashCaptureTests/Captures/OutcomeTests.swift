@@ -450,7 +450,7 @@ import Testing
         )
     }
 
-    /// This applies not only to a duplicate, but to any refusal, and to a key that cannot be used.
+    /// The evidence is kept after any refusal, not only of a duplicate, and if the key cannot be used.
     @Test(arguments: ["capture:status=503,times=1", "capture:status=400,times=1", "capture:status=500,times=1", "key"])
     func aFailedResendKeepsTheEvidenceOfTheFirstSubmission(_ failure: String) async throws {
         let bench = try await CaptureBench(["--fault", "capture:status=502,times=1"])

@@ -146,7 +146,7 @@ import Testing
     @Test func writingReplacesTheFile() throws {
         try put(Self.defaults)
         let old = try FileHandle(forReadingFrom: URL(filePath: path))
-        // A leftover of a process that was killed while writing.
+        // Left by a process that was killed while writing.
         try Data(String(repeating: "x", count: 1_000).utf8).write(
             to: URL(filePath: directory.file(".hash-only.json.new"))
         )

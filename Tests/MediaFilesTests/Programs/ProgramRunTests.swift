@@ -83,7 +83,7 @@ import Testing
         #expect(try await run(["sh", "-c", "echo x; exec >&-; sleep 0.05; exit 7"]).ending == .ended(7))
     }
 
-    /// Of our descriptors, the child has only the standard streams. `ls` itself opens one, for the directory.
+    /// The child inherits only the descriptors of the standard streams. `ls` itself opens one more, for the directory.
     @Test func noDescriptorLeaks() async throws {
         let leak = open("/dev/null", O_RDONLY)
         defer { close(leak) }
@@ -115,7 +115,7 @@ import Testing
         #expect(try await run.run() == expected)
     }
 
-    /// The directory is passed as a descriptor, so its name and later changes of the path do not matter.
+    /// The directory is passed as a descriptor, so its name and later changes to the path do not matter.
     @Test func aProgramStartsInTheSpecifiedDirectory() async throws {
         let home = try TemporaryDirectory()
         let name = Array((home.path + "/new\nline").utf8) + [0xFF]

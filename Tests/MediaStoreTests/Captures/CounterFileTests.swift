@@ -121,7 +121,7 @@ struct CounterFileTests {
         #expect(try fixture.get().bytes(path()) == Array("4294967295\n".utf8))
     }
 
-    @Test("a partial file of a process that was killed while writing is not a counter")
+    @Test("a partial file left by a process that was killed while writing is not a counter")
     func leftover() async throws {
         try put("41\n")
         try fixture.get().write(Array("4".utf8), to: path() + ".new")

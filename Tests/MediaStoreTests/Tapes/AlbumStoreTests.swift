@@ -209,7 +209,7 @@ struct AlbumStoreTests {
         #expect(try store.albumTombstones() == [stones[2]])
     }
 
-    @Test("an intent replaces the earlier one, and ends without an album")
+    @Test("an intent replaces the earlier one, and can be removed without an album")
     func intents() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)

@@ -65,7 +65,7 @@ struct TapeStoreTests {
         #expect(try store.tapes(named: "%").isEmpty)
     }
 
-    @Test("R8: a change of title or settings updates updated_at, and changes no link and no state")
+    @Test("R8: a change of title or settings updates updated_at, and does not change links or states")
     func change() throws {
         let fixture = try fixture.get()
         let store = fixture.store

@@ -107,7 +107,7 @@ struct SandboxSequenceTests {
         #expect(try await user.status(device: device).devicePhotos == 2)
     }
 
-    @Test("another user's device is detected at the login, not at the first claim (trap 10)", .timeLimit(.minutes(2)))
+    @Test("another user's device is detected at login, not at the first claim (trap 10)", .timeLimit(.minutes(2)))
     func foreignDevice() async throws {
         let sandbox = try await SandboxProcess.start()
         let registration = DeviceRegistration(

@@ -171,7 +171,7 @@ func filler(_ byteCount: Int, seed: Int = 0) -> String {
     return String(text.prefix(byteCount))
 }
 
-/// The steps of a progress, in order.
+/// The progress updates, in order.
 final class Steps: Sendable {
     let list = Mutex<[DownloadProgress]>([])
 }

@@ -15,7 +15,7 @@ final class DownloadServer: Sendable {
         var number: Int
     }
 
-    /// The file of an ID.
+    /// The file served for an ID.
     struct File: Sendable {
         /// ASCII.
         var body: String

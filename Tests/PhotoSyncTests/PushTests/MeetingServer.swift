@@ -109,7 +109,7 @@ final class MeetingServer: Sendable {
             """
     }
 
-    /// The responses of a server without photos.
+    /// The responses from a server without photos.
     static let emptyListing =
         #"{"photos":[],"pagination":{"hasMore":false},"sync":{"totalCount":0,"returnedCount":0,"serverVersion":0}}"#
     static let emptyStatus = """

@@ -133,7 +133,7 @@ import Testing
         #expect(try await bench.uploads.count == 2)
     }
 
-    /// Trap 12: the server rewrites stored files, so a download has other bytes than the upload.
+    /// Trap 12: the server rewrites stored files, so the downloaded bytes differ from the uploaded ones.
     @Test func aRewrittenDownloadIsNotUploadedAgain() async throws {
         let bench = try await PushBench()
         let ids = try await bench.sandbox.addPhotos(#"{"content":"as uploaded"}"#)

@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    /// A photo of another machine whose file the server has rewritten.
+    /// A photo from another machine whose file the server has rewritten.
     private func bench() async throws -> (bench: PushBench, id: String) {
         let bench = try await PushBench("--photosync-rewrite", "off")
         let json = #"{"content":"as uploaded","storedPath":"2024/01/x.jpg"}"#

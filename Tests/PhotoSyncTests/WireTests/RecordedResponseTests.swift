@@ -65,7 +65,7 @@ struct RecordedResponseTests {
         #expect(again == PhotoReceipt(id: first.id, isDuplicate: true))
     }
 
-    @Test("a login")
+    @Test("a login response")
     func login() throws {
         let response = try LoginResponse(reading: PhotoSyncTranscript("auth")("login ok").body)
         #expect(response.email == "alice@example.test")

@@ -48,8 +48,8 @@ struct SystemCallTrace {
         }
     }
 
-    /// The first call of these names, on a descriptor whose strace name contains `place`, whose data contains
-    /// `data`.
+    /// The first call with one of these names, on a descriptor whose strace name contains `place`, and with data that
+    /// contains `data`.
     func first(_ names: Set<String>, on place: String, holding data: String? = nil, after: Call? = nil) -> Call? {
         calls.first { call in
             let descriptor = call.text.drop { $0 != "(" }.prefix { $0 != "," && $0 != ")" }

@@ -262,7 +262,7 @@ private struct TPMBench {
         return try bytes("secret")
     }
 
-    /// The point of a key, whose area is in `key.pub` afterwards.
+    /// The point of a key; writes its public area to `key.pub`.
     func point(of key: String) async throws -> [UInt8] {
         try await run("tpm2_readpublic", ["-c", key, "-o", file("key.pub")])
         try await run("tpm2_readpublic", ["-c", key, "-f", "der", "-o", file("key.der")])

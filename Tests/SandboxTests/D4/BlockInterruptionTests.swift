@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// The firewall buffers 20 971 520 bytes, and not one more.
+    /// The firewall buffers 20,971,520 bytes, and not one more.
     private static let atTheLimit = [
         Row(length: 20_971_520, sent: 20_971_519, ending: .fin, claimed: 0),
         Row(length: 20_971_522, sent: 20_971_521, ending: .fin, claimed: 20_971_521),

@@ -105,7 +105,8 @@ import Testing
     @Test func acceptsASplicedFile() async throws {
         let bench = try await D4Bench()
         try await bench.create(10)
-        // Of "abcdefghij": the client follows HEAD, sends the fifth byte twice, and never sends the sixth.
+        // The parts are from "abcdefghij": the client follows HEAD, sends the fifth byte twice, and never sends the
+        // sixth.
         for (offset, text) in [(0, "ab"), (2, "cde"), (4, "e"), (6, "gh"), (8, "ij")] {
             let file = try bench.fixture.file(content: text)
             #expect(try await bench.patch(at: offset, text.count, file: file).status == 204)

@@ -31,8 +31,8 @@ import Testing
         }
     }
 
-    /// Exchanges that are not replayed exactly as recorded, with the reason. Of larger bodies only the length was
-    /// recorded: zeros are sent for them.
+    /// Exchanges that are not replayed exactly as recorded, with the reason. For larger bodies, only the length was
+    /// recorded: zeros are sent instead.
     static let deviations: [String: String] = [
         "d4-h2-cut": "the sandbox speaks HTTP/1.1 only: interrupted there after the same number of bytes",
         "d4-options-bearer": "the credential was recorded as Basic without a user: sent as Bearer",

@@ -40,7 +40,7 @@ import Testing
         #expect(try await fixture.list().photos.count == 100)
     }
 
-    /// Trap 1: the position is looked up through the photo of the cursor.
+    /// Trap 1: the position is looked up through the photo that the cursor refers to.
     @Test func aCursorWithADeletedPhotoEndsTheListing() async throws {
         let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"count":10}"#)

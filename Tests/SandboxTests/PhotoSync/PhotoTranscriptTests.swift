@@ -54,7 +54,7 @@ import Testing
                     login("bob", "bob", more: #","deviceName":"bobcli","platform":"ios","fcmToken":"t-bob""#)
                 )
             ),
-            // His device is listed anyway.
+            // Bob's device is still listed.
             ("bob old key still", try await fixture.get("/api/devices", as: PhotoFixture.bob)),
         ]
         for step in steps { try expect(step.response, like: recorded(step.title), step.title) }

@@ -221,7 +221,7 @@ import Testing
         #expect(bench.library.calls.contains(.add(["/b"], to: "album-1")))
     }
 
-    @Test("R8: a rename changes no album")
+    @Test("R8: a rename does not change any album")
     func rename() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()

@@ -167,7 +167,7 @@ import Testing
         #expect(try await library.remove([], from: album.id, hint: album.hint) == [])
     }
 
-    @Test("R11: deleting an album deletes no other and no original", arguments: LibraryKind.allCases)
+    @Test("R11: deleting an album deletes neither other albums nor originals", arguments: LibraryKind.allCases)
     func deleting(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let clips = try ["a.jpg", "b.jpg"].map { try bench.clip($0) }
@@ -186,7 +186,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("trap 1: an unavailable library reports no album as missing", arguments: LibraryKind.allCases)
+    @Test("trap 1: an unavailable library does not report albums as missing", arguments: LibraryKind.allCases)
     func away(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])
@@ -235,7 +235,7 @@ import Testing
         #expect(try await bench.albums() == [album.id: ["a.jpg"]])
     }
 
-    @Test("R14: an unavailable original affects no other, and is not refused", arguments: LibraryKind.allCases)
+    @Test("R14: an unavailable original does not affect others, and is not refused", arguments: LibraryKind.allCases)
     func missingOriginals(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let clips = try ["a.jpg", "gone.jpg", "b.jpg"].map { try bench.clip($0) }

@@ -172,7 +172,7 @@ struct ImmichUnderTest: LibraryUnderTest {
 
     func open() throws -> any AlbumLibrary { try bench.library(jobs: 3) }
 
-    /// A key of another account.
+    /// A key for another account.
     func openOther() async throws -> any AlbumLibrary {
         try await bench.server.add(key: "bob", user: "Bob")
         return try bench.library(key: "bob")

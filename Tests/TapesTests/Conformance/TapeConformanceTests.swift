@@ -110,7 +110,7 @@ import Testing
         #expect(albums.count == 2 && albums[link.albumID] == ["a.jpg", "b.jpg"])
     }
 
-    @Test("trap 1: another library at the same address gets no albums of this one", arguments: LibraryKind.allCases)
+    @Test("trap 1: another library at the same address gets no albums from this one", arguments: LibraryKind.allCases)
     func otherLibrary(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])

@@ -39,7 +39,7 @@ struct ChecksumTests {
         try witness.check()
     }
 
-    @Test("checksums that are still valid are not recomputed; those of another length or time are")
+    @Test("checksums that are still valid are not recomputed; those of a file whose length or time differs are")
     func cache() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")

@@ -48,14 +48,14 @@ struct InspectionTests {
     }
 
     /// Its dates count from 2001 and its paths refer to another device: its format is not supported.
-    @Test("trap 21: a database of the app is not a media file", arguments: ["tapes.json", "tapes"])
+    @Test("trap 21: the app's database is not a media file", arguments: ["tapes.json", "tapes"])
     func appDatabase(name: String) throws {
         let bench = try bench.get()
         let path = try bench.write(Array(#"[{"title":"Summer","createdAt":774000000.5,"clips":[]}]"#.utf8), name)
         #expect(tapesErrorCode { _ = try bench.editor.inspect(path, allowingMissing: false) } == .unknownMediaType)
     }
 
-    @Test("trap 17: names that are not UTF-8, with newlines, and long ones are kept byte by byte")
+    @Test("trap 17: names that are long, contain newlines, or are not UTF-8 are kept byte by byte")
     func bytes() throws {
         let bench = try bench.get()
         for name: [UInt8] in [[0xff, 0xfe], Array("a\nb".utf8), [UInt8](repeating: 0x61, count: 251)] {

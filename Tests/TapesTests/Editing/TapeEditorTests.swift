@@ -133,7 +133,7 @@ struct TapeEditorTests {
         #expect(try bench.order(tape) == ["c.jpg", "d.jpg", "b.jpg", "a.jpg"])
     }
 
-    @Test("R17, trap 7: a copy is another tape without an album")
+    @Test("R17, trap 7: a copy is a separate tape without an album")
     func duplicate() throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")

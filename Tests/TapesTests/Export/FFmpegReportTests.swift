@@ -45,7 +45,7 @@ import Testing
                 videoMilliseconds: 5000,
                 frameRate: .init(30_000, 1001)
             ),
-            // A variable rate has only an average: 90,000 is that of the timestamps.
+            // A variable rate has only an average: 90,000 is the rate of the timestamps.
             Case(
                 name: "a timestamp rate is not a frame rate",
                 json: #"{"streams":[{"codec_type":"video","r_frame_rate":"90000/1","avg_frame_rate":"24/1"}]}"#,

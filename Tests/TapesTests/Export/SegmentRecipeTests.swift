@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    /// The last half second of ten fades into a still. Reading starts two seconds before.
+    /// The last half second of a ten-second clip fades into a still. Reading starts two seconds before that.
     @Test(
         arguments: [
             (.crossfade, "fade"), (.slideLeftToRight, "slideright"), (.slideRightToLeft, "slideleft"),

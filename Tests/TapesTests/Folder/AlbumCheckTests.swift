@@ -148,7 +148,7 @@ import Testing
         try bench.witness.check()
     }
 
-    @Test("a playlist of another program is reported, and kept") func foreignPlaylist() async throws {
+    @Test("a playlist created by another program is reported, and kept") func foreignPlaylist() async throws {
         let bench = try await Bench()
         try bench.fixture.write("mine", to: bench.fixture.path("tape.m3u8"))
         let repair = try await bench.service.repair(bench.tape)
@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test(
-        "an original with other content is reported and kept as it is; one that was only touched is not reported",
+        "an original with changed content is reported and kept as it is; one that was only touched is not reported",
         arguments: [("longer.jpg", true), ("B.jpg", true), ("", true), ("b.jpg", false)]
     )
     func changedOriginal(_ content: String, isReported: Bool) async throws {
@@ -278,7 +278,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == content)
     }
 
-    @Test("R13: the clips of a tape without an album are pending; a repair creates no album") func withoutAlbum()
+    @Test("R13: the clips of a tape without an album are pending; a repair does not create one") func withoutAlbum()
         async throws
     {
         let bench = try AlbumBench()
@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    @Test("empty folders of interrupted creations are found and removed; others are kept")
+    @Test("empty folders left by interrupted creations are found and removed; others are kept")
     func emptyFolders() async throws {
         let bench = try await Bench()
         let root = bench.fixture.root

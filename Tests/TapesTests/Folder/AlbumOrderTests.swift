@@ -11,7 +11,7 @@ import Testing
 @Suite struct AlbumOrderTests {
     private static let manifest = ".mediactl-album.json"
 
-    /// An album with some originals, in this order.
+    /// An album with these originals, in the given order.
     private struct Bench {
         let fixture: FolderFixture
         let album: MadeAlbum
@@ -184,7 +184,7 @@ import Testing
         try folder.check()
     }
 
-    @Test("links in an album of a newer version are not renamed") func newer() async throws {
+    @Test("links in an album written by a newer version are not renamed") func newer() async throws {
         let bench = try await Bench()
         let file = bench.fixture.path(Self.manifest)
         let text = try String(contentsOfFile: file, encoding: .utf8)

@@ -129,7 +129,7 @@ import Testing
             (0o775, .limited(missing: ["write"]), .limited(missing: ["write"])),
             (0o771, .limited(missing: ["write"]), .limited(missing: ["write", "read"])), (0o776, .denied, .denied),
             (0o770, .denied, .denied),
-            // The sticky bit protects entries of others.
+            // The sticky bit protects other users' entries.
             (0o1777, .authorized, .limited(missing: ["unlink"])),
         ]
     )

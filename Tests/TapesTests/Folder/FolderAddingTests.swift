@@ -208,7 +208,7 @@ import Testing
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0003-b.jpg"])
     }
 
-    @Test("a manifest of a newer version is read, but not written") func newerManifest() async throws {
+    @Test("a manifest written by a newer version is read, but not written") func newerManifest() async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()

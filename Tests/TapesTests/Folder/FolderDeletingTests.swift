@@ -72,7 +72,7 @@ import Testing
         try files.removeItem(atPath: fixture.path("0002-b.jpg"))
         try files.createDirectory(atPath: fixture.path("0002-b.jpg"), withIntermediateDirectories: false)
         try fixture.write("mine", to: fixture.path("0002-b.jpg/kept"))
-        // A playlist of another program.
+        // A playlist created by another program.
         try fixture.write("my own list", to: fixture.path("tape.m3u8"))
         let originals = try fixture.witness()
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .keptForeign(6))

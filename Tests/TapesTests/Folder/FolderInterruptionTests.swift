@@ -26,7 +26,7 @@ import Testing
         #expect(try fixture.names() == [Self.manifest + ".mediactl-part"])
     }
 
-    @Test("manifestWritten: R4 finds an album that is in no tape") func albumWithoutLink() async throws {
+    @Test("manifestWritten: R4 finds an album that belongs to no tape") func albumWithoutLink() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == album)
@@ -244,7 +244,7 @@ import Testing
 
     /// Events in the folder of an album, as counted by inotify(7).
     private struct Cost: Equatable {
-        /// Events of the folder itself: one to reach it, one to list it.
+        /// Times the folder itself is opened: once to reach it, once to list it.
         var openings = 0
         var newManifests = 0
         var links = 0

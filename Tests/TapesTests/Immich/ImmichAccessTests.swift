@@ -135,7 +135,7 @@ struct ImmichAccessTests {
         #expect(isTaken || error?.detail == "the server is Immich \(text); version 2 or later is required")
     }
 
-    @Test("a server without a version of Immich is not reported as an old one")
+    @Test("a server without an Immich version is not reported as an old one")
     func otherServer() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: ["path": "version$", "status": 404, "times": 2, "body": "{}"])
@@ -168,7 +168,7 @@ struct ImmichAccessTests {
         #expect(other.keyID != identity.keyID)
     }
 
-    @Test("4.2: without user.read, the key itself identifies the library, and another such key is another library")
+    @Test("4.2: without user.read, the key itself identifies the library; a different key is a different library")
     func keyOnly() async throws {
         let scopes = ["album.create"]
         let bench = try await ImmichBench(permissions: scopes)

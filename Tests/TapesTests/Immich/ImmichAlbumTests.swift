@@ -191,7 +191,7 @@ struct ImmichAlbumTests {
         #expect(try await bench.report().albums.first?.assets == ids)
     }
 
-    @Test("R11, R12: removing and deleting delete no asset from the server", arguments: [2, 3])
+    @Test("R11, R12: removing and deleting do not delete assets from the server", arguments: [2, 3])
     func removal(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
@@ -208,7 +208,7 @@ struct ImmichAlbumTests {
         #expect(report.assets.map(\.id) == ids)
     }
 
-    @Test("6.2: an album of version 2 with its assets in it, and one of version 3, are read the same way")
+    @Test("6.2: a version 2 album, which includes its assets, and a version 3 album are read the same way")
     func forms() throws {
         let version2 =
             #"{"id":"a","albumName":"b","ownerId":"o","assets":[{"id":"x"}],"assetCount":1}"#

@@ -157,7 +157,7 @@ struct ImmichAssetTests {
         #expect(isSilent)
     }
 
-    @Test("R14: other files on a file system that does not respond cause no wait")
+    @Test("R14: other files on a file system that does not respond do not cause a wait")
     func silentDirectory() async throws {
         let bench = try await ImmichBench()
         var reading = ClipChecksums(store: bench.store)

@@ -64,7 +64,7 @@ struct ImmichParallelTests {
     @Test("6.4: a file that is too large is postponed; larger ones are not sent in this run, smaller ones are")
     func tooLarge() async throws {
         let bench = try await ImmichBench()
-        // The response of nginx, whose limit is 1 MiB by default.
+        // The response from nginx, whose limit is 1 MiB by default.
         try await bench.server.add(faults: [
             "path": "/assets$", "status": 413, "drain": true, "type": "text/html",
             "body": "<html><head><title>413 Request Entity Too Large</title></head></html>",

@@ -5,7 +5,7 @@ import Testing
 @testable import Tapes
 
 /// Every row of the table in contract 6.4, with the messages of both major versions.
-@Suite("refusals of Immich")
+@Suite("refusals by Immich")
 struct ImmichRefusalTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var status: Int
@@ -94,7 +94,7 @@ struct ImmichRefusalTests {
     }
 
     @Test(
-        "6.4: an HTML page is not a response of the server, regardless of its status",
+        "6.4: an HTML page is not a response from the server, regardless of its status",
         arguments: [200, 400, 404, 502]
     )
     func html(_ status: Int) async throws {

@@ -58,7 +58,7 @@ struct ImmichTapeTests {
         #expect(!lines.contains { $0.hasPrefix("GET /albums") })
     }
 
-    @Test("trap 1: a key of another account sees none of the albums, and creates none")
+    @Test("trap 1: a key for another account sees none of the albums, and creates none")
     func otherAccount() async throws {
         let bench = try Bench(try await ImmichBench())
         try await bench.immich.server.add(key: "bob", user: "Bob")
@@ -157,7 +157,7 @@ struct ImmichTapeTests {
         _ = try await library.remove(ids(["a.jpg"]), from: link.albumID, hint: nil)
         let check = try await bench.service().verify(tape)
         #expect(check.findings.map(\.kind) == [.assetsMissing])
-        #expect(check.findings.first?.detail == "the album has 1 of 2, and 2 not of the tape")
+        #expect(check.findings.first?.detail == "the album has 1 of 2, and 2 that are not in the tape")
         let repair = try await bench.service().repair(tape)
         #expect(repair.repaired.map(\.kind) == [.assetsMissing] && repair.remaining.isEmpty)
         #expect(try await bench.immich.report().albums.first?.assets.count == 4)

@@ -132,7 +132,7 @@ struct ImmichUploadTests {
         Refusal(status: 400, message: "Validation failed", isRefused: true, sendsOn: true),
         // Files of this size are not sent again in this run.
         Refusal(status: 413, message: "Payload Too Large", isRefused: false, sendsOn: false),
-        // Not a decision of the server about the file: a proxy, or a temporary state.
+        // Not the server's decision about the file: a proxy, or a temporary state.
         Refusal(status: 405, message: "Method Not Allowed", isRefused: false, sendsOn: true),
         Refusal(status: 409, message: "Conflict", isRefused: false, sendsOn: true),
         Refusal(status: 423, message: "Locked", isRefused: false, sendsOn: true),
@@ -321,7 +321,7 @@ struct ImmichUploadTests {
         return (library, ClipRecord(id: "clip", tapeID: "t", kind: .video, source: Array(path.utf8)), directory)
     }
 
-    /// The responses of a server to all other requests.
+    /// The server's responses to all other requests.
     static func response(to head: String, asset: String = "") -> String {
         switch head.split(separator: " ").dropFirst().first ?? "" {
         case "/api/server/version": #"{"major":3,"minor":1,"patch":0}"#

@@ -17,7 +17,7 @@ struct CaptureReadEndpoint {
         return json(row)
     }
 
-    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Captures of other devices are not disclosed.
+    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Captures from other devices are not disclosed.
     func capture(hash: String, for device: CaptureDevice) throws -> JSONValue {
         guard hash.wholeMatch(of: /[0-9a-fA-F]{64}/) != nil else { throw CaptureRefusal.invalid("Invalid hash") }
         guard let row = try catalog.capture(hash: hash.lowercased()), row.deviceId == device.id else {

@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// An error response of the capture server (contract 1.3).
+/// An error response from the capture server (contract 1.3).
 struct CaptureRefusal: Error {
     var status: HTTPResponse.Status
     var code: String
     var message: String
     var details: JSONValue?
-    /// Whether this is an error of the framework, which is plain text except on `mediactl-1` (contract 3.4 no. 4).
+    /// Whether this is an error from the framework, which is plain text except on `mediactl-1` (contract 3.4 no. 4).
     var isOfFramework = false
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, details: JSONValue? = nil) {
@@ -68,7 +68,7 @@ struct CaptureEnvelope {
         response(status, .json(["data": data, "meta": meta]))
     }
 
-    /// `{"error":…,"meta":…}`, or the text of the framework.
+    /// `{"error":…,"meta":…}`, or text from the framework.
     func response(_ refusal: CaptureRefusal) -> Response {
         if refusal.isOfFramework, profile == .reference {
             return response(refusal.status, refusal.message.isEmpty ? .empty : .plainText(refusal.message))

@@ -64,7 +64,7 @@ enum CaptureID {
     static func read(_ text: String) -> String? { UUID(uuidString: text)?.uuidString.lowercased() }
 }
 
-/// An admitted request of a device.
+/// An admitted request from a device.
 struct DeviceCall {
     var device: CaptureDevice
     let timestamp: String

@@ -1,7 +1,8 @@
 /// The statement of a TPM's attestation key about a signing key (contract 3.4 no. 1).
 ///
-/// Software keys can produce a certification as well. `proves` verifies that the attestation key is in the TPM of a trusted
-/// endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and that it has signed this challenge.
+/// Software keys can produce a certification as well. `proves` verifies that the attestation key is in a TPM with a
+/// trusted endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and that it has signed this
+/// challenge.
 struct TPM2Evidence {
     /// TPMT_PUBLIC.
     let keyPublic: [UInt8]

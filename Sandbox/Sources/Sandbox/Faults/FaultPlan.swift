@@ -73,7 +73,7 @@ extension FaultPlan {
     /// The injected response that is sent after the body, without processing the request.
     var responseInsteadOfWork: Response? { self[.status].map(injectedResponse) }
 
-    /// JSON for the statuses of the application, Apache's page for others (gighive contract 1).
+    /// JSON for the application's statuses, Apache's page for others (gighive contract 1).
     private func injectedResponse(_ fault: Fault) -> Response {
         let named: [HTTPResponse.Status] = [.requestEntityTooLarge, .badGateway, .serviceUnavailable, .gatewayTimeout]
         let status = named.first { $0.code == fault.number } ?? HTTPResponse.Status(code: fault.number)
@@ -149,7 +149,7 @@ extension FaultPlan {
     }
 
     private func asPage(_ response: Response) -> Response {
-        // The login page of a proxy replaces a file or a page.
+        // A proxy's login page replaces a file or a page.
         guard case .json = response.body, response.origin == .application else {
             return Response(.ok, .webServer, .html(Response.page("Sign in")))
         }

@@ -100,7 +100,7 @@ struct PhotoCatalog: Sendable {
         return photos.count
     }
 
-    /// Those of the hashes that belong to photos of any user.
+    /// The given hashes that belong to any user's photos.
     func known(_ hashes: [String]) throws -> Set<String> {
         try queue.read { db in
             try String.fetchSet(

@@ -78,7 +78,7 @@ struct DeviceRecord: Sendable, SnakeCaseRecord {
     var fcmToken: String
     var registeredAt: Timestamp
     var lastSeenAt: Timestamp
-    /// When it last received a page with photos.
+    /// When the device last received a page with photos.
     var lastSyncAt: Timestamp?
 
     var json: JSONValue {

@@ -133,7 +133,7 @@ enum PhotoStamper {
             let tiff = TIFF.stamped(nil, with: id)
         else { return nil }
         let location = children[places].content
-        // Versions 0 and 1 with offsets and lengths of 32 bits, as written by heif-enc.
+        // Versions 0 and 1 with 32-bit offsets and lengths, as written by heif-enc.
         guard location.count >= 8, location[0] <= 1, location[4] == 0x44, [0, 0x40].contains(location[5]) else {
             return nil
         }
@@ -147,7 +147,7 @@ enum PhotoStamper {
         children[list].content = replacing(4..<6, of: children[list].content, with: itemCount) + box("infe", entry)
         let data = box("mdat", [0, 0, 0, 0] + tiff)
         var place = join(big(item, 2), location[0] == 1 ? [0, 0] : [], [0, 0])
-        // A base offset of 32 bits, if the box has them.
+        // A 32-bit base offset, if the box has base offsets.
         place += join([UInt8](repeating: 0, count: Int(location[5] >> 4)), big(1, 2))
         place += join(big(bytes.count + 8, 4), big(tiff.count + 4, 4))
         children[places].content =

@@ -10,7 +10,7 @@ enum PhotoSyncRoute: Sendable, Equatable {
     case notFound, methodNotAllowed
 
     init?(method: HTTPRequest.Method, path: String) {
-        // A path of PhotoSync with a doubled slash is not found.
+        // A PhotoSync path with a double slash returns 404.
         let segments = path.split(separator: "/").map(String.init)
         guard Self.belongs(segments) else { return nil }
         let roots = ["/api/photos/", "/api/devices/", "/api/web/collections/"]

@@ -100,7 +100,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
 
 /// Reads the duration of an MP4 or QuickTime file from its `mvhd` box (ISO/IEC 14496-12, 8.2.2).
 enum MovieDuration {
-    /// Whole seconds; nil for other files, and for boxes and numbers of 64 bits.
+    /// Whole seconds; nil for other files, and for 64-bit boxes and numbers.
     static func seconds(ofFileAt path: String) -> Int? {
         guard let file = try? OpenFile(path, O_RDONLY), let end = try? Int(file.status().st_size),
             let movie = box("moov", in: file, 0..<end), let header = box("mvhd", in: file, movie),

@@ -69,7 +69,7 @@ extension Catalog {
         return try write { try finish(claimed, submission, $0) }
     }
 
-    // Not GRDB's asynchronous methods, whose closures must be Sendable.
+    // GRDB's asynchronous methods are not used, since their closures must be Sendable.
     private func read<T>(_ work: (Database) throws -> T) throws -> T { try queue.read(work) }
     private func write<T>(_ work: (Database) throws -> T) throws -> T { try queue.write(work) }
 
@@ -173,7 +173,7 @@ extension Catalog {
     }
 }
 
-/// The error of MySQL for a duplicate key, as in the recorded responses.
+/// MySQL's error for a duplicate key, as in the recorded responses.
 struct DuplicateEntry: Sendable, Equatable {
     /// MariaDB truncates longer values to this, including the three dots.
     private static let longestValue = 64

@@ -6,7 +6,7 @@ struct Catalog: Sendable {
     let queue: DatabaseQueue
     let dialect: Dialect
     let folder: DataFolder
-    /// Seconds between lookup and insert, in which other uploads can come between; nil for none.
+    /// Seconds between lookup and insert, during which other uploads can insert rows; nil for none.
     let raceWindow: Double?
 
     init(folder: DataFolder, dialect: Dialect, raceWindow: Double? = nil) throws {

@@ -15,7 +15,7 @@ struct UploadFields: Sendable {
     enum Refusal: Sandbox.Refusal, Equatable {
         /// 400: the application's own check.
         case badRequest(String)
-        /// 500: an error of the database.
+        /// 500: a database error.
         case database(String)
 
         var response: Response {
@@ -73,7 +73,7 @@ struct UploadFields: Sendable {
         participants.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    /// The message of MySQL for a text that does not fit its column.
+    /// MySQL's message for a text that does not fit its column.
     static func tooLong(_ column: String) -> String {
         "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column '\(column)' at row 1"
     }

@@ -29,7 +29,7 @@ struct BlockTusError: Refusal {
         BlockTusError(409, "Upload-Offset mismatch", headers: [("Upload-Offset", String(offset))])
     }
 
-    /// The error of the script with a status, for faults; nil for a status of Apache.
+    /// The script's error with a status, for faults; nil for a status that comes from Apache.
     static func forStatus(_ status: Int) -> BlockTusError? {
         [notFound, hasFailed, tooLong, wrongContentType, tooManyPending, exception].first { $0.status.code == status }
     }

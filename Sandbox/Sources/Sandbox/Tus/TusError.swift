@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A refusal of tusd: a code and a message in plain text.
+/// A refusal by tusd: a code and a message in plain text.
 struct TusError: Refusal {
     var status: Int
     var code: String
@@ -39,7 +39,7 @@ struct TusError: Refusal {
     static let gone = TusError(410, "UPLOAD_EXPIRED", "upload has expired")
     static let checksumMismatch = TusError(460, "CHECKSUM_MISMATCH", "checksum mismatch")
 
-    /// The error of tusd with a status, for faults; nil for a status of the proxy.
+    /// tusd's error with a status, for faults; nil for a status that comes from the proxy.
     static func forStatus(_ status: Int) -> TusError? {
         let readTimeout = TusError(500, "READ_TIMEOUT", "timeout while reading request body")
         return [

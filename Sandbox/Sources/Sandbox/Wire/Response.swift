@@ -46,7 +46,7 @@ struct Response: Sendable {
         self.headers = headers
     }
 
-    /// A JSON response of the application.
+    /// A JSON response from the application.
     static func json(_ status: HTTPResponse.Status, _ value: JSONValue) -> Response {
         Response(status, .application, .json(value))
     }
@@ -95,7 +95,7 @@ struct Response: Sendable {
     /// PHP's default.
     static let phpContentType = ("Content-Type", "text/html; charset=UTF-8")
 
-    /// A response of PHP without a body.
+    /// A response from PHP without a body.
     static func emptyPHP(_ status: HTTPResponse.Status) -> Response {
         Response(status, .application, .empty, [phpContentType])
     }

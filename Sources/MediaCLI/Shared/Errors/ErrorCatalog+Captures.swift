@@ -42,7 +42,7 @@ extension ErrorCatalog {
         return userFacingError
     }
 
-    /// nil if the message of the table is sufficient.
+    /// nil if the table's message is sufficient.
     private static func text(for error: CaptureError, in operation: CaptureOperation) -> Text? {
         let capture = error.value.map { " \(quoted($0))" } ?? ""
         return switch error.code {

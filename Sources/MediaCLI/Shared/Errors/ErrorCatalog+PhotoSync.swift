@@ -16,7 +16,7 @@ extension PhotoSyncError: CatalogedError {
 }
 
 extension ErrorCatalog {
-    /// nil if the message of the table is sufficient.
+    /// nil if the table's message is sufficient.
     fileprivate static func text(for error: PhotoSyncError) -> Text? {
         let (file, photo, status) = (error.file, error.number, error.status)
         return switch error.code {

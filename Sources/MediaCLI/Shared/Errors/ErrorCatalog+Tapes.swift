@@ -79,7 +79,7 @@ extension ErrorCatalog {
         ExitCode(OutcomeTable.outcome(of: status, from: .immich).code)
     }
 
-    /// The message of the table, unless the error has more details than its code.
+    /// The table's message, unless the error has more details than its code.
     private static func text(for error: TapesError) -> Text {
         switch error.code {
         case .tapeAmbiguous:

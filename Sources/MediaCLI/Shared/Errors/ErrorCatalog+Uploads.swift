@@ -48,7 +48,7 @@ extension ErrorCatalog {
         return named.map { "--" + $0.replacing("_", with: "-") }
     }
 
-    /// nil if the message of the table is sufficient.
+    /// nil if the table's message is sufficient.
     fileprivate static func text(for error: GigHiveError) -> Text? {
         // For an unavailable service or a size limit of a single request, another transport may work.
         let hasAlternative = error.field == "transport"
@@ -112,12 +112,12 @@ extension ErrorCatalog {
         case .filterUnavailable: filterText(for: error)
         case .refusedDuplicate where error.field == "event":
             Text(
-                "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") outside any event",
+                "the server refused the file, which it already has\(error.fileID.map { " as \($0)" } ?? "") outside any event",
                 hint: "upload the file again after an administrator has deleted that copy"
             )
         case .refusedDuplicate:
             Text(
-                "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") in another "
+                "the server refused the file, which it already has\(error.fileID.map { " as \($0)" } ?? "") in another "
                     + "event, but not in this one\(error.suffix)",
                 hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
@@ -274,7 +274,7 @@ extension ErrorCatalog {
             return "the response is stored in \(quoted(path)); free some space and run: mediactl uploads list"
         }
         return error.fileID == nil
-            ? "the token is in \(quoted(path)); send the checksum to the operator of the server to get its ID, then run: "
+            ? "the token is in \(quoted(path)); to get the file's ID, send its checksum to the operator of the server; then run: "
                 + "mediactl uploads adopt \(ShellWord.quoted(path)) --file-id ID"
             : "the response is in \(quoted(path)); to have the file deleted, contact the operator of the server"
     }

@@ -65,7 +65,7 @@ protocol CatalogedError: ReportableError {
 }
 
 extension CatalogedError {
-    /// The message of the table. A system whose errors carry more information than the code replaces it.
+    /// The table's message. A system whose errors carry more information than the code replaces it.
     var userFacingError: UserFacingError { UserFacingError(self, ErrorCatalog.Text(self)) }
 
     var explanation: String { detail }
@@ -77,7 +77,7 @@ extension CatalogedError {
     /// `: ` and the explanation; empty if there is none.
     var suffix: String { suffix(else: "") }
 
-    /// The same, with a fallback for an empty explanation.
+    /// `: ` and the explanation, or the fallback if the explanation is empty.
     func suffix(else fallback: String) -> String {
         let text = explanation.isEmpty ? fallback : ErrorCatalog.foreign(explanation)
         return text.isEmpty ? "" : ": \(text)"

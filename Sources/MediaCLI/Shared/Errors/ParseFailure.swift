@@ -156,7 +156,7 @@ struct ParseFailure {
     /// The hint for a file whose name begins with a dash, such as one matched by `*.mp4`.
     private func fileHint(_ option: String) -> String? {
         guard option.contains(".") || access(option, F_OK) == 0 else { return nil }
-        return "for a file write ./\(TerminalText.escaped(option))"
+        return "for a file, write ./\(TerminalText.escaped(option))"
     }
 
     /// The subcommand that has the option, if the command line ends with a command group.

@@ -172,7 +172,7 @@ enum WholeInput {
         return bytes
     }
 
-    /// Reads to the end as above and passes each chunk to `body` until it returns false.
+    /// Reads to the end like `all` and passes each chunk to `body` until it returns false.
     static func chunks(
         from descriptor: Int32,
         isCancelled: () -> Bool = { false },

@@ -326,8 +326,8 @@ struct HintOptions: Sendable {
     }
 
     /// Adds `--data-dir`, `--config` and `--profile` to each command of a line, and `--server` to each `ServerCommand`.
-    /// They are accepted before the name of the command; the `choices` that it accepts follow the name. Quoted titles and
-    /// paths are unchanged.
+    /// They are inserted before the command's name, where they are also accepted; the `choices` that the command accepts
+    /// follow its name. Quoted titles and paths are unchanged.
     func addingPlaces(to line: String) -> String {
         guard !isEmpty, Self.hasCommand(line) else { return line }
         let starts = line.ranges(of: /(?:^|[ (])mediactl (?=[a-z])/)

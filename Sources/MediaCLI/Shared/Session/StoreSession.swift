@@ -29,7 +29,7 @@ struct StoreSession: Sendable {
         }
         do {
             for warning in try await RescueAdoption.run(store: store, directory: directory) {
-                // Of these warnings, only that of a rescued token requires no action.
+                // Only the warning about a rescued token requires no action.
                 if case .rescued = warning {
                     console.note(TextRenderer.warning(warning))
                 } else {

@@ -265,7 +265,7 @@ struct SectionReader {
 
     private func pathMap(_ node: Node, _ path: String) throws(SettingsError) -> [PathPrefix] {
         guard let mapping = node.mapping else {
-            var refused = error(node, path, "must contain directories, one `here: on the server` per line")
+            var refused = error(node, path, "must contain directories, one `local path: server path` per line")
             refused.hint = "for example /srv/photos: /mnt/library"
             throw refused
         }

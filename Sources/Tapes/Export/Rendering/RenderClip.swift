@@ -45,7 +45,7 @@ extension RenderClip {
 
 /// Clips that the installed ffmpeg cannot decode: the `underlying` error of `.clipUndecodable`.
 public struct UndecodableClips: Error, Sendable, Equatable {
-    /// One of them.
+    /// One of these clips.
     public struct Clip: Sendable, Equatable {
         /// Its position in the tape, from 1.
         public var number: Int

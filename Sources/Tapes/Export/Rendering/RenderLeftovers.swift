@@ -27,7 +27,7 @@ public struct RenderLeftovers: Sendable {
     }
 
     /// Finds leftover files without changing anything. Skips files of a running process. Also skips directories that
-    /// cannot be read now; their marks are kept. Blocks.
+    /// cannot currently be read; their marks are kept. Blocks.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func find() throws(TapesError) -> [AlbumFinding] {

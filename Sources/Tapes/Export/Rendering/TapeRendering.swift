@@ -14,7 +14,7 @@ public struct TapeRendering: Sendable {
         /// Whether to replace an existing file.
         public var isReplacing: Bool
 
-        /// Creates options; by default 1920 pixels, 30 frames per second, and no replacing.
+        /// Creates options; by default 1920 pixels, 30 frames per second, and existing files are not replaced.
         public init(longSide: Int = 1920, frameRate: Int = 30, isReplacing: Bool = false) {
             self.longSide = longSide
             self.frameRate = frameRate

@@ -68,7 +68,7 @@ struct FaultFixture: Sendable {
 
     // MARK: The store
 
-    /// Every upload of the journal, newest first.
+    /// Every upload in the journal, newest first.
     func journal() throws -> [UploadRecord] {
         try store().uploads(states: Set(UploadState.allCases), host: nil)
     }

@@ -72,7 +72,7 @@ final class ScriptedSite: Sendable {
         }
     }
 
-    /// The page of Apache for a status (gighive contract section 1).
+    /// Apache's page for a status (gighive contract section 1).
     static func page(_ title: String) -> String {
         "<!DOCTYPE HTML PUBLIC \"-//IETF//DTD HTML 2.0//EN\">\n<html><head>\n<title>\(title)</title>\n</head><body>\n"
             + "<h1>\(title)</h1>\n</body></html>\n"
