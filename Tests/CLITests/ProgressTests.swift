@@ -7,6 +7,10 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct ProgressTests {
+    let test: TestConsole
+
+    init() throws { test = try TestConsole() }
+
     private func progress(
         _ phase: TransferProgress.Phase,
         _ bytes: Int64,
@@ -16,7 +20,6 @@ import Testing
     }
 
     @Test func terminalShowsRateAndTimeLeft() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(isTerminal: true),
             mode: .terminal
@@ -40,7 +43,6 @@ import Testing
     }
 
     @Test func aWaitHasItsAttemptItsReasonAndACountdown() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(test.console(isTerminal: true), mode: .terminal)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         let cause = GigHiveError(.serverUnavailable, httpStatus: 503)
@@ -60,7 +62,6 @@ import Testing
     }
 
     @Test func linesAreNeverWrapped() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(isTerminal: true, columns: 30),
             mode: .terminal
@@ -78,7 +79,6 @@ import Testing
     }
 
     @Test func plainPrintsALineEveryTenSecondsOrTenPercent() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         display.handle(0, progress(.sending, 50_000))
@@ -98,7 +98,6 @@ import Testing
     }
 
     @Test func silentPrintsNothingButHandlesSIGUSR1() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .silent)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         test.advance(.seconds(60))
@@ -111,7 +110,6 @@ import Testing
     }
 
     @Test func recordsComeOncePerSecondAndPhase() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(OutputPreferences(isJSON: true, writesProgress: true)),
             mode: .silent
@@ -130,7 +128,6 @@ import Testing
     }
 
     @Test func waitingIsReportedOnce() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         #expect(!display.isPastLastByte)
@@ -143,7 +140,6 @@ import Testing
 
     /// SIGTERM and SIGHUP come from programs: there is no user to press a key.
     @Test func waitingIsLimitedWithoutAUser() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         display.stop(waitingFor: .seconds(30))
@@ -153,7 +149,6 @@ import Testing
     }
 
     @Test func noTokenIsPromisedDuringTheQuery() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         display.handle(0, .resolving(for: .seconds(330)))
@@ -164,7 +159,6 @@ import Testing
     }
 
     @Test func messagesGoAboveTheDrawnLine() throws {
-        let test = try TestConsole()
         let console = test.console(environment: ["TERM": "xterm"], isTerminal: true)
         let display = ProgressDisplay(console, mode: .terminal)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
@@ -206,7 +200,6 @@ import Testing
     }
 
     @Test func oneLinePerTransferAndOneTotal() throws {
-        let test = try TestConsole()
         let display = batch(test)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         display.begin(2, path: Array("c.mp4".utf8), byteCount: 1_000_000)
@@ -230,7 +223,6 @@ import Testing
     }
 
     @Test func linesDoNotExceedTheTerminalHeight() throws {
-        let test = try TestConsole()
         let display = batch(test, rows: 4)
         for index in 0..<4 {
             test.advance(.seconds(1))
@@ -241,7 +233,6 @@ import Testing
     }
 
     @Test func itIsDrawnAtMostTenTimesASecond() throws {
-        let test = try TestConsole()
         let display = batch(test)
         display.begin(0, path: [0x61], byteCount: 1_000_000)
         for step in 1...100 {
@@ -252,7 +243,6 @@ import Testing
     }
 
     @Test func plainPrintsOnlyTheTotal() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(),
             mode: .plain,
@@ -272,7 +262,6 @@ import Testing
 
     /// Files that need no upload shorten the remaining time, although nothing is sent for them.
     @Test func timeLeftIncludesFilesThatNeedNoUpload() throws {
-        let test = try TestConsole()
         let display = batch(test)
         display.begin(0, path: [0x61], byteCount: 1_000_000)
         test.advance(.seconds(1))
@@ -281,7 +270,6 @@ import Testing
     }
 
     @Test func statusSignalPrintsEveryTransfer() throws {
-        let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(),
             mode: .silent,
@@ -297,7 +285,6 @@ import Testing
     }
 
     @Test func aNarrowedWindowIsErasedCompletely() throws {
-        let test = try TestConsole()
         let columns = Mutex(80)
         let screen = ScreenArea(test.context().errors) { columns.withLock { $0 } }
         screen.draw([String(repeating: "x", count: 60), "y"])

@@ -13,10 +13,10 @@ struct BuiltClientTests {
     func formAsPHPSeesIt() async throws {
         let scratch = try TemporaryDirectory()
         let php = try await ForeignProgram.php(environment: ["DUMP_FILE": scratch.file("dump.json")])
-        let mediactl = try Mediactl(server: php.address, password: "uploader")
-        let path = try mediactl.file("été; \"x\" 😀.mp4", try Repository.data(Self.clip))
+        let runner = try Self.client(of: php.address)
+        let path = try runner.home.write("été; \"x\" 😀.mp4", try Repository.data(Self.clip))
 
-        let ending = try await mediactl.run([
+        let ending = try await runner.run([
             "upload", path, "--event-date", "2026-06-13", "--org-name", "Ann & Bob", "--event-type", "wedding",
             "--label", "First dance 💃", "--participants", "Ann, Bob", "--notes", "two\nlines", "--json",
         ])
@@ -42,40 +42,31 @@ struct BuiltClientTests {
 
     @Test("upload, list and delete go through nginx with TLS", arguments: [false, true])
     func throughNginx(http2: Bool) async throws {
-        let scratch = try TemporaryDirectory()
-        let sandbox = try await Self.sandbox(in: scratch)
-        let proxy = try await ReverseProxy(before: sandbox.address)
-        let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
-        let path = try mediactl.file("clip.mp4", try Repository.data(Self.clip))
-        let trust = ["--cacert", proxy.authority]
+        let site = try await Site()
+        func hasClip() throws -> Bool {
+            try FileManager.default.subpathsOfDirectory(atPath: site.sandbox.data.path)
+                .contains { $0.contains(Self.clipSHA256) }
+        }
 
-        let upload = try await mediactl.run([
-            "upload", path, "--json", trust[0], trust[1], http2 ? "--http2" : "--verbose",
-        ])
+        let upload = try await site.runner.run(
+            ["upload", try site.clip(), "--json", http2 ? "--http2" : "--verbose"] + site.trust
+        )
         #expect(upload.status == 0, "\(upload.output)\(upload.errors)")
-        let item = try #require(try Mediactl.records(upload.output).first { $0["type"] as? String == "item" })
+        let item = try #require(try upload.records().first)
         #expect(item["verified"] as? Bool == true)
         #expect(item["checksum_sha256"] as? String == Self.clipSHA256)
-        #expect(
-            try FileManager.default.subpathsOfDirectory(atPath: scratch.path).contains { $0.contains(Self.clipSHA256) }
-        )
+        #expect(try hasClip())
 
-        let deletion = try await mediactl.run("uploads", "delete", "--last", "--yes", trust[0], trust[1])
+        let deletion = try await site.runner.run(["uploads", "delete", "--last", "--yes"] + site.trust)
         #expect(deletion.status == 0, "\(deletion.errors)")
-        #expect(
-            try !FileManager.default.subpathsOfDirectory(atPath: scratch.path).contains { $0.contains(Self.clipSHA256) }
-        )
+        #expect(try !hasClip())
     }
 
     @Test("a self-signed certificate is refused without --cacert, and nothing is sent")
     func untrustedCertificate() async throws {
-        let scratch = try TemporaryDirectory()
-        let sandbox = try await Self.sandbox(in: scratch)
-        let proxy = try await ReverseProxy(before: sandbox.address)
-        let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
-        let path = try mediactl.file("clip.mp4", try Repository.data(Self.clip))
+        let site = try await Site()
 
-        let ending = try await mediactl.run("upload", path, "--retries", "0")
+        let ending = try await site.runner.run(["upload", try site.clip(), "--retries", "0", "--no-input"])
 
         #expect(ending.status == 6)
         #expect(ending.errors.contains("--cacert"))
@@ -85,47 +76,59 @@ struct BuiltClientTests {
 
     @Test("nginx's own 413 results in exit code 2")
     func refusedByNginx() async throws {
-        let scratch = try TemporaryDirectory()
-        let sandbox = try await Self.sandbox(in: scratch)
-        let proxy = try await ReverseProxy(before: sandbox.address, largestBody: "16k")
-        let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
-        let path = try mediactl.file("clip.mp4", try Repository.data(Self.clip))
+        let site = try await Site(largestBody: "16k")
 
-        let ending = try await mediactl.run([
-            "upload", path, "--cacert", proxy.authority, "--json", "--transport", "multipart",
-        ])
+        let ending = try await site.runner.run(
+            ["upload", try site.clip(), "--json", "--transport", "multipart"] + site.trust
+        )
 
         #expect(ending.status == 2, "\(ending.output)\(ending.errors)")
-        let item = try #require(try Mediactl.records(ending.output).first { $0["type"] as? String == "item" })
+        let item = try #require(try ending.records().first)
         #expect(item["state"] as? String == "failed")
         #expect(item["http_status"] as? Int == 413)
     }
 
     @Test("a file too large for nginx is uploaded through it in chunks", arguments: [true, false])
     func chunksThroughNginx(isBuffering: Bool) async throws {
-        let scratch = try TemporaryDirectory()
-        let sandbox = try await Self.sandbox(in: scratch)
-        let proxy = try await ReverseProxy(before: sandbox.address, largestBody: "300k", isBuffering: isBuffering)
-        let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
+        let site = try await Site(largestBody: "300k", isBuffering: isBuffering)
         let content = try Repository.data(Self.clip) + Data(count: 2_000_000)
-        let path = try mediactl.file("clip.mp4", content)
+        let path = try site.runner.home.write("clip.mp4", content)
 
-        let ending = try await mediactl.run([
-            "upload", path, "--transport", "tus", "--cacert", proxy.authority, "--json",
-        ])
+        let ending = try await site.runner.run(["upload", path, "--transport", "tus", "--json"] + site.trust)
 
         #expect(ending.status == 0, "\(ending.output)\(ending.errors)")
-        let item = try #require(try Mediactl.records(ending.output).first { $0["type"] as? String == "item" })
+        let item = try #require(try ending.records().first)
         #expect(item["state"] as? String == "done")
         #expect(item["transport"] as? String == "tus")
         #expect(item["verified"] as? Bool == true)
         #expect(item["size_bytes"] as? Int == content.count)
     }
 
-    private static func sandbox(in scratch: TemporaryDirectory) async throws -> ForeignServer {
-        try await ForeignServer(
-            announcing: ForeignProgram.product("mediactl-sandbox"),
-            ["--listen", "127.0.0.1:0", "--data", scratch.file("server")]
-        )
+    /// nginx with TLS in front of a sandbox, and a client of it.
+    private struct Site {
+        let sandbox: SandboxProcess
+        let proxy: ReverseProxy
+        let runner: BinaryRunner
+
+        init(largestBody: String = "1g", isBuffering: Bool = true) async throws {
+            sandbox = try await SandboxProcess.start()
+            proxy = try await ReverseProxy(before: sandbox.baseURL, largestBody: largestBody, isBuffering: isBuffering)
+            runner = try BuiltClientTests.client(of: proxy.address())
+        }
+
+        var trust: [String] { ["--cacert", proxy.authority] }
+
+        func clip() throws -> String {
+            try runner.home.write("clip.mp4", try Repository.data(BuiltClientTests.clip))
+        }
+    }
+
+    /// `mediactl` with a login for a server.
+    static func client(of server: String) throws -> BinaryRunner {
+        var runner = try BinaryRunner()
+        runner.environment.merge([
+            "MEDIACTL_SERVER": server, "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader",
+        ]) { $1 }
+        return runner
     }
 }

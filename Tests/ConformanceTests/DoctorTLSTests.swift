@@ -10,11 +10,11 @@ struct DoctorTLSTests {
     func pin() async throws {
         let sandbox = try await SandboxProcess.start()
         let proxy = try await ReverseProxy(before: sandbox.baseURL)
-        let client = try Mediactl(server: proxy.address(host: "localhost"), password: "uploader")
+        let client = try BuiltClientTests.client(of: proxy.address(host: "localhost"))
 
-        let first = try await client.run("doctor", "--json")
+        let first = try await client.run(["doctor", "--json"])
 
-        let tls = try #require(try Mediactl.records(first.output).first { $0["name"] as? String == "tls" })
+        let tls = try #require(try first.records().first { $0["name"] as? String == "tls" })
         #expect(tls["status"] as? String == "failed")
         #expect(first.exitCode == 6)
         let facts = try #require(tls["facts"] as? [[String: String]])
@@ -22,15 +22,11 @@ struct DoctorTLSTests {
         // Computed by `openssl x509 -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`.
         #expect(pin == proxy.pin)
 
-        let second = try await client.run("doctor", "--json", "--pinned-key", pin)
+        let second = try await client.run(["doctor", "--json", "--pinned-key", pin])
 
-        #expect(
-            try Mediactl.records(second.output).first { $0["name"] as? String == "tls" }?["status"] as? String
-                == "passed"
-        )
-        #expect(
-            try Mediactl.records(second.output).first { $0["name"] as? String == "health" }?["status"] as? String
-                == "passed"
-        )
+        for name in ["tls", "health"] {
+            let check = try second.records().first { $0["name"] as? String == name }
+            #expect(check?["status"] as? String == "passed", "\(name)")
+        }
     }
 }

@@ -27,17 +27,13 @@ struct DocumentationTests {
 
     private func console(document: String) async throws {
         let directory = try TemporaryDirectory()
-        let sandbox = try await ForeignServer(
-            announcing: ForeignProgram.product("mediactl-sandbox"),
-            [
-                "--listen", "127.0.0.1:0", "--data", directory.file("server"), "--event-link-token",
-                "\(Self.guestToken)=2026-06-13,Ann & Bob,wedding",
-            ]
+        let sandbox = try await SandboxProcess.start(
+            arguments: ["--event-link-token", "\(Self.guestToken)=2026-06-13,Ann & Bob,wedding"]
         )
         let text = try Repository.text(document)
-            .replacing("https://media.example.org", with: sandbox.address)
-            .replacing("https://photos.example.org", with: sandbox.address)
-            .replacing("https://captures.example.org", with: sandbox.address)
+            .replacing("https://media.example.org", with: sandbox.baseURL)
+            .replacing("https://photos.example.org", with: sandbox.baseURL)
+            .replacing("https://captures.example.org", with: sandbox.baseURL)
             .replacing("media.example.org", with: "127.0.0.1:\(sandbox.port)")
             .replacing("captures.example.org", with: "127.0.0.1:\(sandbox.port)")
         let session = ConsoleSession(document: text)
@@ -48,7 +44,7 @@ struct DocumentationTests {
         // The pictures directory of a desktop, where albums are created.
         try makeDirectory(directory.file("Pictures"))
         try await addLegacyPhotos(to: sandbox)
-        try "\(sandbox.address)/upload/\(Self.guestToken)\n"
+        try "\(sandbox.baseURL)/upload/\(Self.guestToken)\n"
             .write(toFile: directory.file("event-link.txt"), atomically: true, encoding: .utf8)
         let mark = "--- \(UUID().uuidString)"
         try session.script(mark: mark).write(toFile: directory.file("session.sh"), atomically: true, encoding: .utf8)
@@ -95,8 +91,7 @@ struct DocumentationTests {
     private func makePhotos(in directory: TemporaryDirectory) throws {
         try makeDirectory(directory.file("pictures"))
         for number in 1...3 {
-            let path = directory.file("pictures/IMG_000\(number).jpg")
-            try Data(SmallPhoto.jpeg("photo \(number)")).write(to: URL(filePath: path))
+            let path = try directory.write("pictures/IMG_000\(number).jpg", SmallPhoto.jpeg("photo \(number)"))
             let taken = Date(timeIntervalSince1970: 1_781_000_000 + Double(number))
             try FileManager.default.setAttributes([.modificationDate: taken], ofItemAtPath: path)
         }
@@ -121,15 +116,13 @@ struct DocumentationTests {
     }
 
     /// Photos of the sandbox's first user without a device.
-    private func addLegacyPhotos(to sandbox: ForeignServer) async throws {
+    private func addLegacyPhotos(to sandbox: SandboxProcess) async throws {
         for number in 1...4 {
-            let row = """
+            try await sandbox.addPhotos(
+                """
                 {"originalFilename":"beach-\(number).jpg","content":"summer \(number)",\
                 "dateTaken":"2019-08-0\(number)T10:15:00Z","uploadedAt":"2025-11-02T08:00:0\(number)Z"}
                 """
-            _ = try await ForeignProgram.run(
-                try ForeignProgram.path(of: "curl"),
-                ["-sf", "-d", row, "\(sandbox.address)/__sandbox/photosync/photos"]
             )
         }
     }
@@ -149,16 +142,13 @@ struct DocumentationTests {
     @Test("the crontab line works, and prints only when something is wrong")
     func crontab() async throws {
         let directory = try TemporaryDirectory()
-        let sandbox = try await ForeignServer(
-            announcing: ForeignProgram.product("mediactl-sandbox"),
-            ["--listen", "127.0.0.1:0", "--data", directory.file("server")]
-        )
+        let sandbox = try await SandboxProcess.start()
         try makePhotos(in: directory)
         try FileManager.default.moveItem(atPath: directory.file("pictures"), toPath: directory.file("Pictures"))
         let document = try Repository.text("docs/guides/sync.md")
         let block = try #require(document.components(separatedBy: "```crontab\n").dropFirst().first)
         let lines = block.components(separatedBy: "\n```")[0].split(separator: "\n").map {
-            $0.replacing("https://photos.example.org", with: sandbox.address)
+            $0.replacing("https://photos.example.org", with: sandbox.baseURL)
         }
         let programs = BuiltProgram.directories
         var childEnvironment = ["HOME": directory.path]

@@ -5,6 +5,10 @@ import Testing
 /// A server with a self-signed certificate: the prompt at the first contact, and its effects.
 @Suite("First contact with a self-signed server", .timeLimit(.minutes(4)))
 struct FirstContactTests {
+    let fixture: Fixture
+
+    init() async throws { fixture = try await Fixture() }
+
     /// A machine, a sandbox behind TLS, and the file of known servers.
     struct Fixture {
         let sandbox: SandboxProcess
@@ -25,9 +29,7 @@ struct FirstContactTests {
         }
 
         func file(_ content: String, name: String = "clip.mp4") throws -> String {
-            let path = runner.home.file(name)
-            try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-            return path
+            try runner.home.write(name, content.utf8)
         }
 
         func setKnown(_ text: String) throws {
@@ -38,7 +40,6 @@ struct FirstContactTests {
 
     @Test("a yes stores origin and pin, and later commands use them")
     func yes() async throws {
-        let fixture = try await Fixture()
         let settings = "# as the user wrote it\nserver: \(fixture.server)\n"
         try fixture.setKnown("")
         try Data(settings.utf8).write(to: URL(fileURLWithPath: fixture.settings))
@@ -46,8 +47,7 @@ struct FirstContactTests {
             ["upload", try fixture.file("one")],
             streams: .terminal(columns: 200)
         )
-        try await child.wait(for: "Trust this server? [y/N] ")
-        child.write("y\n")
+        try await child.respond(to: "Trust this server? [y/N] ", with: "y\n")
         let result = try await child.finish()
         #expect(result.exitCode == 0, "\(result.output)")
         #expect(result.output.contains(fixture.proxy.pin) && result.output.contains("subject:"))
@@ -65,10 +65,8 @@ struct FirstContactTests {
 
     @Test("any response other than yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
     func no(response: String) async throws {
-        let fixture = try await Fixture()
         let child = try fixture.runner.start(["upload", try fixture.file("one")], streams: .terminal(columns: 200))
-        try await child.wait(for: "Trust this server? [y/N] ")
-        child.write(response)
+        try await child.respond(to: "Trust this server? [y/N] ", with: response)
         #expect(try await child.finish().exitCode == 6)
         #expect(!FileManager.default.fileExists(atPath: fixture.known))
         #expect(try await fixture.sandbox.requests().isEmpty)
@@ -76,17 +74,14 @@ struct FirstContactTests {
 
     @Test("Ctrl-C at the prompt exits with 130 and prints no error")
     func interrupt() async throws {
-        let fixture = try await Fixture()
         let child = try fixture.runner.start(["upload", try fixture.file("one")], streams: .terminal(columns: 200))
-        try await child.wait(for: "Trust this server? [y/N] ")
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: "Trust this server? [y/N] ")
         let result = try await child.finish()
         #expect(result.exitCode == 130 && !result.output.contains("error:"))
     }
 
     @Test("without a terminal, and with --no-input, there is no prompt", arguments: [true, false])
     func noPromptWithoutATerminal(isTerminal: Bool) async throws {
-        let fixture = try await Fixture()
         let result = try await fixture.runner.run(
             ["upload", try fixture.file("one"), "--no-input"],
             streams: isTerminal ? .terminal(columns: 200) : .pipes
@@ -98,7 +93,6 @@ struct FirstContactTests {
 
     @Test("a changed key is refused with both pins and the line to remove")
     func changedKey() async throws {
-        let fixture = try await Fixture()
         let old = "sha256//" + String(repeating: "A", count: 43) + "="
         try fixture.setKnown("\(fixture.server) \(old)\n")
         for streams in [ChildStreams.pipes, .terminal(columns: 400)] {
@@ -113,7 +107,6 @@ struct FirstContactTests {
 
     @Test("an explicit option takes precedence over the known pin")
     func explicit() async throws {
-        let fixture = try await Fixture()
         try fixture.setKnown("\(fixture.server) sha256//\(String(repeating: "A", count: 43))=\n")
         for (number, options) in [
             ["--pinned-key", fixture.proxy.pin], ["--cacert", fixture.proxy.authority], ["--insecure"],
@@ -126,7 +119,6 @@ struct FirstContactTests {
 
     @Test("a malformed line is an error that includes its number")
     func malformed() async throws {
-        let fixture = try await Fixture()
         try fixture.setKnown("# servers\n\(fixture.server)\n")
         let result = try await fixture.runner.run(["upload", try fixture.file("one")])
         #expect(result.exitCode == 2 && result.errors.contains("\(fixture.known):2: must be an origin and its pin"))
@@ -135,12 +127,11 @@ struct FirstContactTests {
 
     @Test("--insecure prints one warning, and doctor reports the server as unverified")
     func insecure() async throws {
-        let fixture = try await Fixture()
         let upload = try await fixture.runner.run(["upload", try fixture.file("one"), "--insecure"])
         #expect(upload.exitCode == 0)
         #expect(upload.errors.components(separatedBy: "is not verified (--insecure)").count == 2, "\(upload.errors)")
         let doctor = try await fixture.runner.run(["doctor", "--json", "--insecure"])
-        let tls = try Mediactl.records(doctor.output).first { $0["name"] as? String == "tls" }
+        let tls = try doctor.records().first { $0["name"] as? String == "tls" }
         #expect(tls?["status"] as? String == "warned")
         #expect((tls?["detail"] as? String)?.hasPrefix("not verified (--insecure): ") == true)
         #expect(doctor.errors.components(separatedBy: "warning:").count == 2, "\(doctor.errors)")
@@ -148,7 +139,7 @@ struct FirstContactTests {
 
     @Test("the pin or exemption of one server does not apply to another")
     func otherServer() async throws {
-        var fixture = try await Fixture()
+        var fixture = fixture
         let upload = try await fixture.runner.run(["upload", try fixture.file("one"), "--insecure"])
         #expect(upload.exitCode == 0)
         // Now the environment is for another server, and the entry's own server has its own credentials.
@@ -170,7 +161,7 @@ struct FirstContactTests {
         arguments: ["", "https://127.0.0.1:9"]
     )
     func serverOfCaptures(configured: String) async throws {
-        var fixture = try await Fixture()
+        var fixture = fixture
         fixture.runner.environment["MEDIACTL_SERVER"] = configured
         let trust = ["--cacert", fixture.proxy.authority]
         let registered = try await fixture.runner.run(["hash-only", "register", "--server", fixture.server] + trust)
@@ -188,7 +179,6 @@ struct FirstContactTests {
 
     @Test("doctor prints the pin every time, and the command that works with it")
     func doctorHint() async throws {
-        let fixture = try await Fixture()
         for _ in 0..<30 {
             let result = try await fixture.runner.run(["doctor"])
             #expect(result.output.contains(fixture.proxy.pin))

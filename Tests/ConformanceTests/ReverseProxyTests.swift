@@ -6,6 +6,10 @@ import Testing
 /// The transport through nginx: TLS, HTTP/2, Basic authentication, limits, buffering.
 @Suite("Through nginx")
 struct ReverseProxyTests {
+    private let fixture: Fixture
+
+    init() async throws { fixture = try await Fixture() }
+
     /// Larger than every socket buffer, so that sending the body before a refusal would be detected.
     static let largeByteCount = 24 << 20
 
@@ -53,8 +57,6 @@ struct ReverseProxyTests {
 
     @Test("a buffered body arrives completely, over each version of HTTP", arguments: [false, true])
     func buffered(http2: Bool) async throws {
-        let fixture = try await Fixture()
-
         let response = try await fixture.post("/", byteCount: Self.largeByteCount, http2: http2)
 
         let form = try ParsedForm(json: Data(response.body))
@@ -66,8 +68,6 @@ struct ReverseProxyTests {
 
     @Test("a body above the limit is refused before it is sent", arguments: [false, true])
     func tooLarge(http2: Bool) async throws {
-        let fixture = try await Fixture()
-
         let response = try await fixture.post("/small/", byteCount: Self.largeByteCount, http2: http2)
 
         #expect(response.status == 413)
@@ -77,8 +77,6 @@ struct ReverseProxyTests {
 
     @Test("a wrong password is refused before the body is sent", arguments: [false, true])
     func wrongPassword(http2: Bool) async throws {
-        let fixture = try await Fixture()
-
         let response = try await fixture.post(
             "/private/",
             byteCount: Self.largeByteCount,
@@ -92,8 +90,6 @@ struct ReverseProxyTests {
 
     @Test("with the right password the body is sent")
     func rightPassword() async throws {
-        let fixture = try await Fixture()
-
         let response = try await fixture.post("/private/", password: "secret")
 
         #expect(response.status == 200)
@@ -102,8 +98,6 @@ struct ReverseProxyTests {
 
     @Test("a certificate from an unknown authority is not trusted")
     func unknownAuthority() async throws {
-        let fixture = try await Fixture()
-
         let error = await #expect(throws: TransportError.self) { try await fixture.post("/", trust: ServerTrust()) }
 
         #expect(error?.kind == .certificateUntrusted)
@@ -111,8 +105,6 @@ struct ReverseProxyTests {
 
     @Test("a certificate for another name is not trusted")
     func otherName() async throws {
-        let fixture = try await Fixture()
-
         // RFC 6761 section 6.3: names below "localhost" are loopback; the certificate contains only "localhost" itself.
         let error = await #expect(throws: TransportError.self) { try await fixture.post("/", host: "other.localhost") }
 
@@ -121,8 +113,6 @@ struct ReverseProxyTests {
 
     @Test("a pinned key replaces certificate chain and hostname verification")
     func pinnedKey() async throws {
-        let fixture = try await Fixture()
-
         let response = try await fixture.post(
             "/",
             host: "other.localhost",
@@ -134,7 +124,6 @@ struct ReverseProxyTests {
 
     @Test("a key that does not match the pin is refused, even if nothing else is verified")
     func otherPinnedKey() async throws {
-        let fixture = try await Fixture()
         let other = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
 
         let error = await #expect(throws: TransportError.self) {

@@ -10,14 +10,11 @@ struct SchedulerTests {
     /// The files that the scripts find on every machine.
     private struct Site {
         let home: TemporaryDirectory
-        let sandbox: ForeignServer
+        let sandbox: SandboxProcess
 
         init() async throws {
             home = try TemporaryDirectory()
-            sandbox = try await ForeignServer(
-                announcing: ForeignProgram.product("mediactl-sandbox"),
-                ["--listen", "127.0.0.1:0", "--data", home.file("server")]
-            )
+            sandbox = try await SandboxProcess.start()
             let clip = try Repository.data(BuiltClientTests.clip)
             for directory in ["media/2026", "exports", "tmp"] {
                 try makeDirectory(home.file(directory))
@@ -39,7 +36,7 @@ struct SchedulerTests {
                 "PATH": "\(BuiltProgram.directories):\(path)", "HOME": home.path, "TMPDIR": home.file("tmp"),
                 "XDG_DATA_HOME": home.file("data"), "XDG_CACHE_HOME": home.file("cache"),
                 "MEDIA_DIR": home.file("media"), "EXPORT_DIR": home.file("exports"),
-                "MEDIACTL_SERVER": sandbox.address, "MEDIACTL_USER": "uploader",
+                "MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_USER": "uploader",
                 "MEDIACTL_PASSWORD_FILE": home.file("password"),
             ]
             return try await ForeignProgram.run(
@@ -58,7 +55,7 @@ struct SchedulerTests {
             )
             #expect(imports.status == 0, "\(imports.errors)")
             let list = try await run("bash", "mediactl uploads list --json", [:])
-            let items = try Mediactl.records(list.output).filter { $0["type"] as? String == "item" }
+            let items = try list.records()
             #expect(Set(items.compactMap { $0["file_id"] as? Int }) == Set(1...9))
             #expect(items.count == 9)
         }

@@ -18,9 +18,7 @@ struct TunnelProxyTests {
     }
 
     private func clip(_ runner: BinaryRunner) throws -> String {
-        let path = runner.home.file("clip.mp4")
-        try Data(repeating: 0x61, count: 600_000).write(to: URL(fileURLWithPath: path))
-        return path
+        try runner.home.write("clip.mp4", Data(repeating: 0x61, count: 600_000))
     }
 
     @Test("the body counts as being sent until the server has it")
@@ -41,7 +39,7 @@ struct TunnelProxyTests {
         )
 
         #expect(result.exitCode == 0, "\(result.errors)")
-        let phases = try Mediactl.records(result.output).compactMap { $0["phase"] as? String }
+        let phases = try result.records("progress").compactMap { $0["phase"] as? String }
         #expect(phases.contains("sending"), "\(phases)")
     }
 

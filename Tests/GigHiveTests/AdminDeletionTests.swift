@@ -15,20 +15,18 @@ import Testing
 
     @Test(arguments: ["d1", "d2", "d3"])
     func aTokenOfAnAdminDeletesOnEveryRelease(_ dialect: String) async throws {
-        let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let bench = try sandbox.bench(user: "admin")
+        let bench = try await SandboxProcess.start(dialect: dialect).bench(user: "admin")
         let stored = try await bench.upload()
         let entry = try await bench.deleter.entry(for: try #require(stored.fileID))
         let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == .deleted)
         #expect(result.usedAdminRights)
-        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try bench.sandbox.storedFiles().isEmpty)
         #expect(try bench.store.tokens(host: nil).isEmpty)
     }
 
     @Test func aTokenOfAnUploaderNeedsNoAdminRights() async throws {
-        let sandbox = try await SandboxProcess.start()
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start().bench()
         _ = try await bench.upload()
         let result = await bench.deleter.delete(try await bench.deleter.entry(for: 1), onInvalidToken: neverCalled)
         #expect(result.state == .deleted)
@@ -37,15 +35,14 @@ import Testing
 
     /// After the server was rebuilt, the ID belongs to another file: an admin's request would delete it.
     @Test func anotherFileWithTheIDIsKept() async throws {
-        let sandbox = try await SandboxProcess.start()
-        let bench = try sandbox.bench(user: "admin")
+        let bench = try await SandboxProcess.start().bench(user: "admin")
         _ = try await bench.upload()
         var stale = try await bench.deleter.entry(for: 1)
         stale.checksumSHA256 = String(repeating: "0", count: 64)
         let result = await bench.deleter.delete(stale, onInvalidToken: neverCalled)
         #expect(result.state == .failed)
         #expect(result.error?.code == .idReused)
-        #expect(try sandbox.storedFiles().count == 1)
+        #expect(try bench.sandbox.storedFiles().count == 1)
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
@@ -96,8 +93,7 @@ import Testing
     }
 
     @Test func aDeletionWithoutAnEntryRemovesTheEntriesOfTheFile() async throws {
-        let sandbox = try await SandboxProcess.start()
-        let bench = try sandbox.bench(user: "admin")
+        let bench = try await SandboxProcess.start().bench(user: "admin")
         let stored = try await bench.upload()
         let checksum = try #require(stored.checksumSHA256)
         let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 1, checksumSHA256: checksum))

@@ -45,7 +45,7 @@ import Tus
         )
         var bench = try ResumableBench(sandbox)
         bench.options.chunks.chunkBytes = Int64(8 * Self.mebibyte)
-        let path = try bench.largeFile(row.total * Self.mebibyte)
+        let path = try bench.file(row.total * Self.mebibyte)
         #expect(await bench.uploader.upload(try bench.prepare(path)).state == .failed)
         let record = try #require(try bench.row())
         let id = try #require(try bench.store.tusRecord(record.uploadID)?.parts.first?.tusID)
@@ -94,8 +94,7 @@ import Tus
             dialect: "d4",
             faults: ["tus-patch:reset,after=1000,times=1,skip=3"]
         )
-        let bench = try ResumableBench(sandbox)
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(sandbox).withFile()
         #expect(await bench.uploader.upload(try bench.prepare(path)).state == .failed)
         let row = try #require(try bench.row())
         let id = try #require(try bench.store.tusRecord(row.uploadID)?.parts.first?.tusID)

@@ -34,7 +34,7 @@ import Tus
         )
         var bench = try ResumableBench(sandbox, retries: 3, through: proxy.address)
         bench.options.chunks = TusSendOptions(lock: .quickLock)
-        let path = try bench.largeFile(42 * Self.mebibyte)
+        let path = try bench.file(42 * Self.mebibyte)
         let result = await bench.uploader.upload(try bench.prepare(path))
         #expect(proxy.cuts == 1)
         #expect(result.error == nil)
@@ -53,7 +53,7 @@ import Tus
         let sandbox = try await SandboxProcess.start(dialect: "d4")
         var bench = try ResumableBench(sandbox, retries: 3)
         bench.options.chunks = TusSendOptions(chunkBytes: Int64(mebibytes * Self.mebibyte))
-        let path = try bench.largeFile(42 * Self.mebibyte)
+        let path = try bench.file(42 * Self.mebibyte)
         #expect(await bench.uploader.upload(try bench.prepare(path)).state == .done)
         let chunk = Int64(min(mebibytes, 16) * Self.mebibyte)
         let sizes = try await sandbox.requests().filter { $0.method == "PATCH" }.map { Int64($0.bodyBytesRead) }

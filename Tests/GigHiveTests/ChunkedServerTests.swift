@@ -18,8 +18,7 @@ import Tus
     // MARK: Whole uploads
 
     @Test func anUploadIsVerifiedAndHasNoToken() async throws {
-        let bench = try await start()
-        let path = try bench.file()
+        let (bench, path) = try await start().withFile()
         let log = EventLog()
         let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
         #expect(result.error == nil)
@@ -155,8 +154,7 @@ import Tus
         ]
     )
     func anInterruptedChunkIsSentAgain(_ fault: String) async throws {
-        let bench = try await start(faults: ["tus-patch:\(fault),times=1,skip=3"])
-        let path = try bench.file()
+        let (bench, path) = try await start(faults: ["tus-patch:\(fault),times=1,skip=3"]).withFile()
         let result = await bench.uploader.upload(try bench.prepare(path))
         #expect(result.error == nil)
         #expect(result.state == .done)
@@ -198,8 +196,7 @@ import Tus
     // MARK: Failed uploads
 
     @Test func aFailedUploadIsRestartedOnce() async throws {
-        let bench = try await start(faults: ["tus-patch:status=500,times=1,skip=2"])
-        let path = try bench.file()
+        let (bench, path) = try await start(faults: ["tus-patch:status=500,times=1,skip=2"]).withFile()
         let log = EventLog()
         let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
         #expect(result.state == .done)
@@ -299,8 +296,7 @@ import Tus
     // MARK: Stored with the last chunk
 
     @Test func aStopAfterTheLastChunkIsReportedAsStored() async throws {
-        let bench = try await start()
-        let path = try bench.file()
+        let (bench, path) = try await start().withFile()
         let control = TransferControl()
         let result = await bench.uploader.upload(try bench.prepare(path), control: control) { event in
             if case .progress(let progress) = event, progress.bytesAcknowledged == 640 << 10 { control.stop() }
@@ -320,8 +316,7 @@ import Tus
     }
 
     @Test func anUnfinishedFinalizeIsResolvedLater() async throws {
-        let bench = try await start(faults: ["finalize:status=503"], retries: 0)
-        let path = try bench.file()
+        let (bench, path) = try await start(faults: ["finalize:status=503"], retries: 0).withFile()
         let first = await bench.uploader.upload(try bench.prepare(path))
         // The server has the whole file, so it is not reported as failed.
         #expect(first.state == .unknownOutcome)

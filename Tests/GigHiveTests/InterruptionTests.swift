@@ -177,17 +177,10 @@ import Testing
 
     // MARK: A store that fails at the last moment
 
-    /// Makes every insert of a token fail, as a full disk does.
-    private func breakTokens(_ bench: Workbench, _ sql: String) throws {
-        let script = "import sqlite3,sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
-        let python = try ChildProcess.run("python3", ["-c", script, bench.directory.path + "/tokens.sqlite", sql])
-        #expect(python.status == 0, "\(python.errors)")
-    }
-
     @Test func aTokenThatCannotBeStoredStaysInItsRescueFileAndIsAdopted() async throws {
         let bench = try Workbench(try FakeGigHive())
         let trigger = "CREATE TRIGGER full BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'disk full'); END"
-        try breakTokens(bench, trigger)
+        try bench.execute(trigger)
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .finalized)
         #expect(result.error?.code == .tokenNotStored)
@@ -198,7 +191,7 @@ import Testing
             try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         }
         #expect(FileManager.default.fileExists(atPath: rescuePath))
-        try breakTokens(bench, "DROP TRIGGER full")
+        try bench.execute("DROP TRIGGER full")
         #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).count == 1)
         #expect(try bench.store.tokens(host: nil).first?.token == result.unstoredToken)
         #expect(try bench.row()?.state == .done)

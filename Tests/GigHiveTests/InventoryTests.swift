@@ -82,22 +82,21 @@ import Testing
     }
 
     @Test func aSecondRunSendsNothingAndListsOnce() async throws {
-        let sandbox = try await SandboxProcess.start()
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start().bench()
         let paths = try (0..<40).map { try bench.file("content \($0)", name: "\($0).mp4") }
         let prepare = { try paths.map { try bench.prepare($0) } }
         let first = await run(bench, try prepare())
         #expect(first.allSatisfy { $0.state == .done })
-        #expect(try await count(sandbox, "GET", "/db/database.php") == 0)
+        #expect(try await count(bench.sandbox, "GET", "/db/database.php") == 0)
 
         let second = await run(bench.restarted(), try prepare())
         #expect(second.allSatisfy { $0.state == .duplicate && $0.isSkipped && $0.isDeletableDuplicate })
         #expect(second.map(\.fileID) == first.map(\.fileID))
         #expect(second.map(\.checksumSHA256) == first.map(\.checksumSHA256))
-        #expect(try await count(sandbox, "POST", "/api/uploads.php") == 40)
+        #expect(try await count(bench.sandbox, "POST", "/api/uploads.php") == 40)
         // Two queries of single files, each with the listing of its day, before the whole listing.
-        #expect(try await count(sandbox, "GET", "/db/database.php?") == 3)
-        #expect(try await count(sandbox, "GET", "/api/uploads/") == 2)
+        #expect(try await count(bench.sandbox, "GET", "/db/database.php?") == 3)
+        #expect(try await count(bench.sandbox, "GET", "/api/uploads/") == 2)
     }
 
     @Test func aFileDeletedOnTheServerIsUploadedAgain() async throws {
@@ -118,8 +117,7 @@ import Testing
     }
 
     @Test func aFileRemovedHereIsNeverSkipped() async throws {
-        let sandbox = try await SandboxProcess.start()
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start().bench()
         let path = try bench.file("abc", name: "clip.mp4")
         _ = await bench.uploader.upload(try bench.prepare(path))
         let entry = try #require(try bench.store.tokens(host: nil).first)
@@ -127,7 +125,7 @@ import Testing
         let again = await bench.restarted().uploader.upload(try bench.prepare(path))
         #expect(again.state == .duplicate)
         #expect(!again.isSkipped)
-        #expect(try await count(sandbox, "POST", "/api/uploads.php") == 2)
+        #expect(try await count(bench.sandbox, "POST", "/api/uploads.php") == 2)
     }
 
     /// An administrator has moved the file to another event: the server still has it under its ID.
@@ -183,8 +181,7 @@ import Testing
     }
 
     @Test func aCopyOfAFileUploadedFromHereIsSkipped() async throws {
-        let sandbox = try await SandboxProcess.start()
-        var bench = try sandbox.bench()
+        var bench = try await SandboxProcess.start().bench()
         bench.hashes = try bench.cache()
         let first = await bench.restarted().uploader.upload(try bench.prepare(bench.file("abc", name: "clip.mp4")))
         let copy = try bench.prepare(bench.file("abc", name: "copy.mp4"))
@@ -194,33 +191,31 @@ import Testing
         #expect(second.fileID == first.fileID)
         #expect(second.fileName == "copy.mp4")
         #expect(second.isDeletableDuplicate)
-        #expect(try await count(sandbox, "POST", "/api/uploads.php") == 1)
+        #expect(try await count(bench.sandbox, "POST", "/api/uploads.php") == 1)
     }
 
     // MARK: A listing that fails
 
     @Test(arguments: ["listing:status=500", "listing:status=502", "listing:status=401"])
     func withoutAListingEveryFileIsQueried(_ fault: String) async throws {
-        let sandbox = try await SandboxProcess.start(faults: [fault])
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start(faults: [fault]).bench()
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
         _ = await run(bench, try paths.map { try bench.prepare($0) })
         let second = await run(bench.restarted(), try paths.map { try bench.prepare($0) })
         #expect(second.allSatisfy { $0.state == .duplicate && $0.isSkipped })
-        #expect(try await count(sandbox, "GET", "/db/database.php") == 3)
-        #expect(try await count(sandbox, "GET", "/api/uploads/") == 5)
+        #expect(try await count(bench.sandbox, "GET", "/db/database.php") == 3)
+        #expect(try await count(bench.sandbox, "GET", "/api/uploads/") == 5)
     }
 
     @Test func aNetworkFailureFailsTheItemsWithoutUploading() async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["listing:reset,after=0"])
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start(faults: ["listing:reset,after=0"]).bench()
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
         _ = await run(bench, try paths.map { try bench.prepare($0) })
         let second = await run(bench.restarted(), try paths.map { try bench.prepare($0) }, jobs: 1)
         #expect(second.map(\.state) == [.failed, .failed, .failed, .failed, .failed])
         #expect(second.last?.error?.code == .connectionLost)
         #expect(second.last?.error?.isRetryable == true)
-        #expect(try await count(sandbox, "POST", "/api/uploads.php") == 5)
+        #expect(try await count(bench.sandbox, "POST", "/api/uploads.php") == 5)
     }
 }
 

@@ -64,8 +64,7 @@ import Testing
 
     /// The date of one event and the label of another do not match together.
     @Test func attributesMustMatchInTheSameEvent() async throws {
-        let sandbox = try await SandboxProcess.start(dialect: "d3")
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start(dialect: "d3").bench()
         _ = try await bench.upload(date: "2026-03-01")
         _ = try await bench.upload("other", date: "2026-03-02")
         var query = MediaQuery()
@@ -91,8 +90,7 @@ import Testing
     /// 7).
     @Test(arguments: [("d1", nil), ("d2", nil), ("d3", "since")] as [(String, String?)])
     func aFilterWithoutItsAttributeIsRefused(_ dialect: String, _ refused: String?) async throws {
-        let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start(dialect: dialect).bench()
         _ = try await bench.upload()
         var query = MediaQuery()
         query.since = "2020-01-01"
@@ -113,8 +111,7 @@ import Testing
 
     @Test(arguments: ["d1", "d2", "d3"])
     func aServedNameMatchesExactly(_ dialect: String) async throws {
-        let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start(dialect: dialect).bench()
         let stored = try await bench.upload()
         var query = MediaQuery()
         query.fileName = "\(stored.checksumSHA256 ?? "").mp4"
@@ -127,8 +124,7 @@ import Testing
     /// No release stores the name of the original file; its stem is the default label (contract 2.2, trap T16).
     @Test(arguments: ["d1", "d2", "d3"])
     func anOriginalNameMatchesTheDefaultLabel(_ dialect: String) async throws {
-        let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start(dialect: dialect).bench()
         _ = try await bench.upload("wanted", name: "a.mp4", label: "My Clip #2")
         _ = try await bench.upload("other", name: "b.mp4", label: "Clip #2")
         var query = MediaQuery()
@@ -163,14 +159,13 @@ import Testing
 
     /// D1 and D2 report no readable names; one response shows this, and the other files are not requested.
     @Test func namesMissingInAReleaseAreRequestedOnce() async throws {
-        let sandbox = try await SandboxProcess.start(dialect: "d1")
-        let bench = try sandbox.bench()
+        let bench = try await SandboxProcess.start(dialect: "d1").bench()
         for number in 1...3 { _ = try await bench.upload("\(number)", name: "\(number).mp4") }
-        let before = try await sandbox.requests().count { $0.path.hasPrefix("/api/uploads/") }
+        let before = try await bench.sandbox.requests().count { $0.path.hasPrefix("/api/uploads/") }
         var query = MediaQuery()
         query.fileName = "nothing.mp4"
         #expect(try await bench.client.media(matching: query).isEmpty)
-        #expect(try await sandbox.requests().count { $0.path.hasPrefix("/api/uploads/") } == before + 1)
+        #expect(try await bench.sandbox.requests().count { $0.path.hasPrefix("/api/uploads/") } == before + 1)
     }
 
     // MARK: Pages

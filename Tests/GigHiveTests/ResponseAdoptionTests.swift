@@ -8,6 +8,10 @@ import Testing
 
 /// Adoption of the responses of exited processes while other processes are running.
 @Suite struct ResponseAdoptionTests {
+    let bench: Workbench
+
+    init() throws { bench = try Workbench(try FakeGigHive()) }
+
     /// An upload whose process has exited, and its response.
     private func leave(_ bench: Workbench, _ file: FakeFile = FakeFile(id: 7, content: "abc")) throws -> String {
         let record = bench.uploader.record(of: try bench.prepare())
@@ -30,7 +34,6 @@ import Testing
     }
 
     @Test func theResponseToAnOwnedUploadIsLeftToItsOwner() async throws {
-        let bench = try Workbench(try FakeGigHive())
         let uploadID = try leave(bench)
         let lock = try #require(try UploadLock.acquire(uploadID, in: bench.directory))
         #expect(try await adopt(bench).isEmpty)
@@ -49,7 +52,6 @@ import Testing
     }
 
     @Test func anUploadCannotBeOwnedWhileItsResponseIsAdopted() async throws {
-        let bench = try Workbench(try FakeGigHive())
         let uploadID = try leave(bench)
         bench.store.commits.writer.suspend()
         let adoption = Task { try await adopt(bench) }
@@ -62,7 +64,6 @@ import Testing
 
     /// Otherwise the second process reads a journal without the token that the first one is about to store.
     @Test func aSecondAdoptionWaitsForTheFirst() async throws {
-        let bench = try Workbench(try FakeGigHive())
         _ = try leave(bench)
         let lock = try await AdoptionLock.acquire(in: bench.directory)
         let adoption = Task { try await adopt(bench) }
@@ -75,7 +76,6 @@ import Testing
     }
 
     @Test func aFileWithSeveralResponsesIsNotAdoptedByItsPath() async throws {
-        let bench = try Workbench(try FakeGigHive())
         try respond(FakeFile(id: 7, content: "abc"), to: ["u-gone", "u-gone-too"], bench)
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
         let ids = try kept.list().map(\.id)
@@ -101,7 +101,6 @@ import Testing
     }
 
     @Test func aCopyOfAFileWithOneResponseIsAdopted() async throws {
-        let bench = try Workbench(try FakeGigHive())
         try respond(FakeFile(id: 7, content: "abc"), to: ["u-gone"], bench)
         let path = bench.directory.path + "/" + (bench.rescueFiles.first ?? "")
         let copy = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
@@ -110,7 +109,6 @@ import Testing
     }
 
     @Test func aCopyWithoutAnUploadHasTheDetailsOfTheResponse() async throws {
-        let bench = try Workbench(try FakeGigHive())
         let file = FakeFile(id: 7, content: "abc")
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
         let entry = try await kept.adopt(.body(Array(file.response.utf8)), server: bench.uploader.client.server).entry
@@ -121,7 +119,6 @@ import Testing
 
     /// The token would remain in its file after the deletion.
     @Test func aKeptResponseWhoseTokenIsStoredIsRemoved() async throws {
-        let bench = try Workbench(try FakeGigHive())
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
         let copy = Array(FakeFile(id: 7, content: "abc").response.utf8)
         _ = try await kept.adopt(.body(copy), server: bench.uploader.client.server)
@@ -135,7 +132,6 @@ import Testing
     }
 
     @Test func aCopyOfAnAdoptedResponseIsAlreadyStored() async throws {
-        let bench = try Workbench(try FakeGigHive())
         _ = try leave(bench)
         _ = try await adopt(bench)
         let kept = KeptResponses(store: bench.store, directory: bench.directory)

@@ -73,23 +73,12 @@ struct ResumableBench {
 
     /// A file of this many bytes, different for each seed.
     func file(_ byteCount: Int = 640 << 10, seed: UInt8 = 7, name: String = "clip.mp4") throws -> [UInt8] {
-        let path = temporary.file(name)
-        try Data(randomBytes(byteCount, seed: Int(seed))).write(to: URL(fileURLWithPath: path))
+        let path = try temporary.write(name, randomBytes(byteCount, seed: Int(seed)))
         return Array(path.utf8)
     }
 
-    /// The same for many MiB: every block of 4 KiB is different.
-    func largeFile(_ byteCount: Int, name: String = "large.mp4") throws -> [UInt8] {
-        let path = temporary.file(name)
-        let block = Data((0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-        var content = Data(capacity: byteCount)
-        while content.count < byteCount {
-            withUnsafeBytes(of: UInt64(content.count)) { content.append(contentsOf: $0) }
-            content.append(block.prefix(min(4088, byteCount - content.count)))
-        }
-        try content.write(to: URL(fileURLWithPath: path))
-        return Array(path.utf8)
-    }
+    /// The bench, and a file.
+    func withFile() throws -> (bench: ResumableBench, path: [UInt8]) { (self, try file()) }
 
     func details(label: String = "one", date: String = "2026-03-01") throws(GigHiveError) -> UploadDetails {
         try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: label)

@@ -72,8 +72,7 @@ import Tus
         ]
     )
     func aLostResponseIsFollowedByOneRepeatAfterTheCooldown(_ fault: String, _ end: UploadState) async throws {
-        let bench = try ResumableBench(try await SandboxProcess.start(faults: [fault]))
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(try await SandboxProcess.start(faults: [fault])).withFile()
         let log = EventLog()
         let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
         #expect(result.state == end, "\(String(describing: result.error))")
@@ -289,8 +288,7 @@ import Tus
 
     @Test(arguments: ["finalize:status=401,times=1", "finalize:status=400,times=1", "finalize:status=413,times=1"])
     func aRefusalKeepsTheUploadForOtherDetails(_ fault: String) async throws {
-        let bench = try ResumableBench(try await SandboxProcess.start(faults: [fault]))
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(try await SandboxProcess.start(faults: [fault])).withFile()
         let first = await bench.uploader.upload(try bench.prepare(path))
         #expect(first.state == .failed)
         let row = try #require(try bench.row())

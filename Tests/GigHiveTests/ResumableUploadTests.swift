@@ -11,8 +11,7 @@ import Tus
 /// Uploads over tus against the sandbox: sent in chunks, interrupted, and resumed.
 @Suite struct ResumableUploadTests {
     @Test(arguments: ["d1", "d2", "d3"]) func aTusUploadIsStoredVerifiedAndDeletable(_ dialect: String) async throws {
-        let bench = try ResumableBench(try await SandboxProcess.start(dialect: dialect))
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(try await SandboxProcess.start(dialect: dialect)).withFile()
         let log = EventLog()
         let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
         #expect(result.error == nil)
@@ -36,8 +35,7 @@ import Tus
     }
 
     @Test func aStoppedUploadResumesWhereItStopped() async throws {
-        let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(try await SandboxProcess.start()).withFile()
         let stopped = try await bench.stopped(try bench.prepare(path))
         #expect(stopped.state == .cancelled)
         #expect(stopped.error?.code == .cancelled)
@@ -99,8 +97,7 @@ import Tus
     }
 
     @Test func standardInputIsKeptWhileItsUploadIsResumable() async throws {
-        let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(try await SandboxProcess.start()).withFile()
         func spools() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: bench.directory.path).filter { $0.hasPrefix("spool-") }
         }
@@ -281,8 +278,7 @@ import Tus
     }
 
     @Test func aFileModifiedDuringTheUploadIsNotFinalized() async throws {
-        let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(try await SandboxProcess.start()).withFile()
         let name = bench.temporary.file("clip.mp4")
         let result = await bench.uploader.upload(try bench.prepare(path)) { event in
             guard case .progress(let progress) = event, progress.bytesAcknowledged > 0,
@@ -491,8 +487,7 @@ import Tus
 
     @Test func interruptionsAreRetried() async throws {
         let faults = ["tus-patch:reset,after=30000,every=3", "tus-patch:status=503,every=5,skip=1"]
-        let bench = try ResumableBench(try await SandboxProcess.start(faults: faults), retries: 4)
-        let path = try bench.file()
+        let (bench, path) = try ResumableBench(try await SandboxProcess.start(faults: faults), retries: 4).withFile()
         let result = await bench.uploader.upload(try bench.prepare(path))
         #expect(result.error == nil)
         #expect(result.state == .done)

@@ -48,8 +48,7 @@ import Testing
 
     @Test func entriesAndFactsKeepTheServersText() async throws {
         let bench = try await SandboxProcess.start().bench()
-        let path = bench.temporary.file("clip.mp4")
-        try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try bench.temporary.write("clip.mp4", "abc".utf8)
         let details = try UploadDetails.validated(
             eventDate: "2026-03-01",
             orgName: "A   B",
@@ -117,8 +116,7 @@ import Testing
 
     @Test func plannedTransportsFollowSizeAndSetting() async throws {
         let bench = try await SandboxProcess.start().bench()
-        let path = bench.temporary.file("clip.mp4")
-        try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try bench.temporary.write("clip.mp4", "abc".utf8)
         let details = try UploadDetails.validated(eventDate: "2026-03-01", orgName: "Band", label: "one")
         let directory = try DataDirectory.open(bench.temporary.file("data"))
         let planned = { (upload: PreparedUpload, transport: UploadOptions.TransportChoice) in

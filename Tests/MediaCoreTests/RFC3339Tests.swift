@@ -88,8 +88,7 @@ struct RFC3339Tests {
         moments += (0..<2000).map { _ in Int64.random(in: -62_135_596_800...253_402_300_799, using: &generator) }
         let texts = try moments.map { try #require(RFC3339.text(microseconds: $0 * 1_000_000)) }
         let directory = try TemporaryDirectory()
-        let list = directory.file("times")
-        try Data((texts.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: list))
+        let list = try directory.write("times", (texts.joined(separator: "\n") + "\n").utf8)
         let result = try await ChildProcess.run("date", ["-u", "-f", list, "+%s"])
         #expect(result.lines.compactMap { Int64($0) } == moments)
         for (text, moment) in zip(texts, moments) {

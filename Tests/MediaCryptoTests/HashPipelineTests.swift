@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: sizes, [8192 - 3, 128 << 10, 20 << 20]) func agreesWithOpenSSL(size: Int, chunk: Int) async throws
     {
-        let bytes = sampleBytes(size)
+        let bytes = randomBytes(size)
         let directory = try TemporaryDirectory()
         try Data(bytes).write(to: URL(fileURLWithPath: directory.file("sample")))
         let pipeline = try HashPipeline()
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [1000, 3 << 20]) func moreBytesMayFollowAfterFinish(size: Int) async throws {
-        let bytes = sampleBytes(size)
+        let bytes = randomBytes(size)
         let pipeline = try HashPipeline()
         for round in 1...3 {
             append(bytes, to: pipeline, chunk: 100_000)
@@ -37,7 +37,7 @@ import Testing
 
     @Test(arguments: [1000, 6 << 20]) func restartDiscardsEverything(size: Int) async throws {
         let pipeline = try HashPipeline()
-        append(sampleBytes(size), to: pipeline, chunk: 70_001)
+        append(randomBytes(size), to: pipeline, chunk: 70_001)
         pipeline.restart()
         append(Array("abc".utf8), to: pipeline, chunk: 2)
         let (digest, byteCount) = try await pipeline.finish()
@@ -50,7 +50,7 @@ import Testing
         size: Int,
         more: Int
     ) async throws {
-        let kept = sampleBytes(size)
+        let kept = randomBytes(size)
         let pipeline = try HashPipeline()
         append(kept, to: pipeline, chunk: 70_001)
         pipeline.mark()
@@ -66,10 +66,9 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1 << 20, 5_000_000]) func readsAPartOfAFile(size: Int) async throws {
-        let bytes = sampleBytes(100 + size + 100)
+        let bytes = randomBytes(100 + size + 100)
         let directory = try TemporaryDirectory()
-        let path = directory.file("sample")
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("sample", bytes)
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         let pipeline = try HashPipeline()
         append(Array("abc".utf8), to: pipeline, chunk: 3)
@@ -87,7 +86,7 @@ import Testing
 
     @Test func memoryIsBoundedByTheRing() async throws {
         let pipeline = try HashPipeline()
-        let bytes = sampleBytes(1 << 20)
+        let bytes = randomBytes(1 << 20)
         for _ in 0..<64 { append(bytes, to: pipeline, chunk: 1 << 20) }
         #expect(try await pipeline.finish().byteCount == 64 << 20)
         #expect(pipeline.ring.allocated <= 16)
@@ -95,15 +94,15 @@ import Testing
 
     @Test func smallInputsStartNoThread() throws {
         let pipeline = try HashPipeline()
-        append(sampleBytes(1 << 20), to: pipeline, chunk: 1 << 16)
+        append(randomBytes(1 << 20), to: pipeline, chunk: 1 << 16)
         #expect(!pipeline.ring.hasThread)
         append([0], to: pipeline, chunk: 1)
-        append(sampleBytes(1 << 18), to: pipeline, chunk: 1 << 16)
+        append(randomBytes(1 << 18), to: pipeline, chunk: 1 << 16)
         #expect(pipeline.ring.hasThread)
     }
 
     @Test(arguments: [0, 1, 65_537, 256 << 10]) func inputsKnownToBeShortNeedNoBuffer(size: Int) async throws {
-        let bytes = sampleBytes(size)
+        let bytes = randomBytes(size)
         let pipeline = try HashPipeline(expecting: Int64(size))
         append(Array("abc".utf8), to: pipeline, chunk: 2)
         pipeline.restart()
@@ -125,7 +124,7 @@ import Testing
         weak var ring: HashRing?
         do {
             let pipeline = try HashPipeline()
-            append(sampleBytes(5 << 20), to: pipeline, chunk: 1 << 18)
+            append(randomBytes(5 << 20), to: pipeline, chunk: 1 << 18)
             ring = pipeline.ring
             #expect(pipeline.ring.hasThread)
         }

@@ -41,17 +41,3 @@ enum OpenSSLTool {
         return result.output == "Verified OK\n" && result.status == 0
     }
 }
-
-/// Pseudo-random bytes that are the same in each run (SplitMix64).
-func sampleBytes(_ count: Int) -> [UInt8] {
-    var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count + 8)
-    while bytes.count < count {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        withUnsafeBytes(of: word ^ (word >> 31)) { bytes.append(contentsOf: $0) }
-    }
-    return Array(bytes[..<count])
-}

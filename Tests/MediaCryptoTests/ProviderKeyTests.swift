@@ -7,7 +7,7 @@ import Testing
 ///
 /// One test, so that one TPM is started; the provider finds it through a variable of this process.
 @Suite(.serialized) struct ProviderKeyTests {
-    private static let message = sampleBytes(3000)
+    private static let message = randomBytes(3000)
 
     @Test func signsInATPM() async throws {
         let tpm = try await SoftwareTPM.start()
@@ -29,21 +29,9 @@ import Testing
             }
             try await comparePublicHalf(uri, tpm)
         }
-        await signFromManyThreads(try SigningKey.open(uri: "handle:0x81000010", provider: "tpm2"))
+        // The TPM takes one command at a time.
+        await SigningKeyTests.sign(12, with: try SigningKey.open(uri: "handle:0x81000010", provider: "tpm2"))
         try refusals(tpm, directory)
-    }
-
-    /// The TPM takes one command at a time.
-    private func signFromManyThreads(_ key: SigningKey) async {
-        await withTaskGroup(of: Bool.self) { group in
-            for number in 0..<12 {
-                group.addTask {
-                    let message = Array("\(number)".utf8)
-                    return (try? key.sign(message)).map { key.publicKey.isValid($0, of: message) } ?? false
-                }
-            }
-            for await isRight in group { #expect(isRight) }
-        }
     }
 
     /// The `openssl` program, with the TPM, prints the same public key; without the TPM, it verifies the signature.
@@ -59,10 +47,8 @@ import Testing
     }
 
     private func refusals(_ tpm: SoftwareTPM, _ directory: TemporaryDirectory) throws {
-        let ordinary = directory.file("ordinary.pem")
-        try Data(try SigningKey.generate().pem()).write(to: URL(filePath: ordinary))
-        let encrypted = directory.file("encrypted.pem")
-        try Data(try encryptedKey()).write(to: URL(filePath: encrypted))
+        let ordinary = try directory.write("ordinary.pem", try SigningKey.generate().pem())
+        let encrypted = try directory.write("encrypted.pem", try encryptedKey())
         let wrapped = Array(try Data(contentsOf: URL(filePath: directory.file("key.pem"))))
         #expect(throws: CryptoError("the key belongs to a TPM and is opened through the provider tpm2")) {
             try SigningKey.read(pem: wrapped)

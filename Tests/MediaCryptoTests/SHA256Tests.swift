@@ -54,11 +54,13 @@ import Testing
 }
 
 @Suite struct FileDigestTests {
+    let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
     @Test(arguments: [0, 1, 63, 64, 65, 4095, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_333_333])
     func agreesWithOpenSSL(size: Int) async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("sample")
-        try Data(sampleBytes(size)).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("sample", randomBytes(size))
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         let digest = try await SHA256Digest.ofFile(descriptor: file.fileDescriptor, byteCount: Int64(size))
         #expect(digest.hex == (try OpenSSLTool.sha256(ofFile: path)))
@@ -70,18 +72,14 @@ import Testing
         (.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
     ])
     func hashesAPartOfAFile(algorithm: DigestAlgorithm, hex: String) async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("sample")
-        try Data("xxabcxx".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("sample", "xxabcxx".utf8)
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         let digest = try await algorithm.digest(ofFile: file.fileDescriptor, from: 2, byteCount: 3)
         #expect(digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == hex)
     }
 
     @Test func doesNotChangeTheFileOffset() async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("sample")
-        try Data("abcdef".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("sample", "abcdef".utf8)
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         try file.seek(toOffset: 2)
         let digest = try await SHA256Digest.ofFile(descriptor: file.fileDescriptor, byteCount: 3)
@@ -90,9 +88,7 @@ import Testing
     }
 
     @Test func aFileThatEndsEarlyIsReportedAsAnError() async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("sample")
-        try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("sample", "abc".utf8)
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         await #expect(throws: CryptoError("the file ended after 3 of 4 bytes")) {
             try await SHA256Digest.ofFile(descriptor: file.fileDescriptor, byteCount: 4)
@@ -106,7 +102,6 @@ import Testing
     }
 
     @Test func cancelingEndsTheReading() async throws {
-        let directory = try TemporaryDirectory()
         let path = directory.file("sparse")
         _ = FileManager.default.createFile(atPath: path, contents: nil)
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))

@@ -1,4 +1,5 @@
 import MediaCrypto
+import TestSupport
 
 /// Sealing and opening in memory, for tests.
 enum SealedBytes {
@@ -6,7 +7,7 @@ enum SealedBytes {
     static let associatedData = Array("capture|media".utf8)
 
     /// Created once, because that takes longer than encrypting it.
-    static let sample = sampleBytes(5_000_000)
+    static let sample = randomBytes(5_000_000)
 
     /// The first bytes of the sample.
     static func plaintext(_ count: Int) -> [UInt8] { Array(sample[..<count]) }

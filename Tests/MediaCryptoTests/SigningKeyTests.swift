@@ -9,7 +9,7 @@ import Testing
 
     @Test(arguments: [0, 1, 37 + 32, 100_000]) func openSSLVerifiesOurSignatures(size: Int) async throws {
         let key = try SigningKey.generate()
-        let message = sampleBytes(size)
+        let message = randomBytes(size)
         let signature = try key.sign(message)
         #expect(signature.count == 64)
         #expect(try await OpenSSLTool.verifies(signature, of: message, key: key.publicKey))
@@ -104,10 +104,12 @@ import Testing
         #expect(throws: CryptoError("not a private key: too long")) { try SigningKey.read(pem: Array(text.utf8)) }
     }
 
-    @Test func threadsShareAKey() async throws {
-        let key = try SigningKey.generate()
+    @Test func threadsShareAKey() async throws { await Self.sign(50, with: try SigningKey.generate()) }
+
+    /// Creates this many signatures concurrently, and verifies them.
+    static func sign(_ count: Int, with key: SigningKey) async {
         await withTaskGroup(of: Bool.self) { group in
-            for number in 0..<50 {
+            for number in 0..<count {
                 group.addTask {
                     let message = Array("\(number)".utf8)
                     return (try? key.sign(message)).map { key.publicKey.isValid($0, of: message) } ?? false

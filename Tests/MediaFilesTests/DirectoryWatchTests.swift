@@ -78,30 +78,21 @@ import Testing
         #expect(await names.next() == "z")
     }
 
-    @Test(arguments: [true, false]) func aLinkToAGrowingFileIsWaitedFor(isSymbolic: Bool) async throws {
-        let elsewhere = try TemporaryDirectory()
-        let descriptor = open(elsewhere.file("growing"), O_CREAT | O_WRONLY, 0o600)
-        #expect(Glibc.write(descriptor, "abc", 3) == 3)
-        var names = try watch(idleSeconds: 0.05, openness: WriterProbe.openness).makeNames(in: directory)
-        if isSymbolic {
-            symlink(elsewhere.file("growing"), directory.file("a"))
-        } else {
-            link(elsewhere.file("growing"), directory.file("a"))
-        }
-        try write("b")
-        #expect(await names.next() == "b")
-        close(descriptor)
-        #expect(await names.next() == "a")
-    }
+    enum Entry: CaseIterable { case symbolicLink, hardLink, earlierName }
 
     /// When the writer closes the file, there is no event in the directory.
-    @Test func aFileThatWasOpenedUnderAnotherNameIsWaitedFor() async throws {
+    @Test(arguments: Entry.allCases) func aFileThatWasOpenedUnderAnotherNameIsWaitedFor(entry: Entry) async throws {
         let elsewhere = try TemporaryDirectory()
-        let descriptor = open(elsewhere.file("growing"), O_CREAT | O_WRONLY, 0o600)
+        let (source, name) = (elsewhere.file("growing"), directory.file("a"))
+        let descriptor = open(source, O_CREAT | O_WRONLY, 0o600)
         #expect(Glibc.write(descriptor, "abc", 3) == 3)
-        link(elsewhere.file("growing"), directory.file("a"))
-        unlink(elsewhere.file("growing"))
+        if entry == .earlierName { rename(source, name) }
         var names = try watch(idleSeconds: 0.05, openness: WriterProbe.openness).makeNames(in: directory)
+        switch entry {
+        case .symbolicLink: symlink(source, name)
+        case .hardLink: link(source, name)
+        case .earlierName: break
+        }
         try write("b")
         #expect(await names.next() == "b")
         close(descriptor)

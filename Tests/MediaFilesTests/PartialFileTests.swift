@@ -65,11 +65,15 @@ import Testing
         #expect(try file.seal(modificationMicroseconds: microseconds).modificationNanoseconds == microseconds * 1000)
     }
 
-    @Test func existingFilesAreNeverReplaced() throws {
-        try put("mine", "a")
+    @Test(arguments: [false, true]) func existingFilesAreNeverReplaced(isDanglingLink: Bool) throws {
+        if isDanglingLink {
+            try makeLink(temporary.file("a"), to: "/nowhere/at/all")
+        } else {
+            try put("mine", "a")
+        }
         let file = try PartialFile.open(".a.part", in: directory)
         #expect(throws: FileWriteError(.exists, path: Array(temporary.file("a").utf8))) { try file.publish(as: "a") }
-        #expect(try content("a") == "mine")
+        if !isDanglingLink { #expect(try content("a") == "mine") }
         #expect(try names() == [".a.part", "a"])
     }
 
@@ -94,12 +98,6 @@ import Testing
         try directory.link(Array("old".utf8), to: Array("new".utf8))
         #expect(try names() == ["new", "taken"])
         #expect(try content("new/a") == "mine")
-    }
-
-    @Test func aDanglingLinkCountsAsAnExistingName() throws {
-        try makeLink(temporary.file("a"), to: "/nowhere/at/all")
-        let file = try PartialFile.open(".a.part", in: directory)
-        #expect(throws: FileWriteError(.exists, path: Array(temporary.file("a").utf8))) { try file.publish(as: "a") }
     }
 
     // MARK: Resuming
@@ -143,28 +141,21 @@ import Testing
 
     // MARK: Traps
 
-    @Test func aLinkInPlaceOfTheTemporaryFileIsNotFollowed() throws {
+    enum Trap: CaseIterable { case link, hardLink, fifo }
+
+    /// A link is not followed, a file with another name is not written, and a FIFO does not block.
+    @Test(arguments: Trap.allCases) func aTrapInPlaceOfTheTemporaryFileIsRefused(_ trap: Trap) throws {
         try put("precious", "victim")
-        try makeLink(temporary.file(".a.part"), to: "victim")
-        #expect(throws: FileWriteError(.unsafe, path: Array(temporary.file(".a.part").utf8))) {
+        let path = temporary.file(".a.part")
+        switch trap {
+        case .link: try makeLink(path, to: "victim")
+        case .hardLink: try FileManager.default.linkItem(atPath: temporary.file("victim"), toPath: path)
+        case .fifo: #expect(mkfifo(path, 0o600) == 0)
+        }
+        #expect(throws: FileWriteError(.unsafe, path: Array(path.utf8))) {
             try PartialFile.open(".a.part", in: directory)
         }
         #expect(try content("victim") == "precious")
-    }
-
-    @Test func aHardLinkInPlaceOfTheTemporaryFileIsNotWritten() throws {
-        try put("precious", "victim")
-        try FileManager.default.linkItem(atPath: temporary.file("victim"), toPath: temporary.file(".a.part"))
-        #expect(throws: FileWriteError(.unsafe, path: Array(temporary.file(".a.part").utf8))) {
-            try PartialFile.open(".a.part", in: directory)
-        }
-    }
-
-    @Test func aFIFOInPlaceOfTheTemporaryFileDoesNotBlock() throws {
-        #expect(mkfifo(temporary.file(".a.part"), 0o600) == 0)
-        #expect(throws: FileWriteError(.unsafe, path: Array(temporary.file(".a.part").utf8))) {
-            try PartialFile.open(".a.part", in: directory)
-        }
     }
 
     @Test func aLinkInPlaceOfASubdirectoryIsNotFollowed() throws {

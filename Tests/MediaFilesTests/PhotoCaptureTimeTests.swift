@@ -158,8 +158,7 @@ import Testing
 /// The result of `PhotoExif` for a file with these bytes.
 private func capture(_ bytes: [UInt8], in directory: TemporaryDirectory? = nil) throws -> Int64? {
     let directory = try directory ?? TemporaryDirectory()
-    let path = directory.file("photo")
-    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    let path = try directory.write("photo", bytes)
     return PhotoExif(of: try SourceFile(path: Array(path.utf8)))?.captureTime?.microseconds
 }
 

@@ -131,8 +131,6 @@ import Testing
     }
 
     private func write(_ text: String) throws -> String {
-        let path = directory.file("sample")
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        return path
+        try directory.write("sample", text.utf8)
     }
 }

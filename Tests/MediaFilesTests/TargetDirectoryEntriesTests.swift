@@ -107,8 +107,7 @@ import Testing
     // MARK: Files
 
     @Test func contentIsReadFromRegularFilesOnly() throws {
-        let file = temporary.file("file")
-        try Data("hello".utf8).write(to: URL(fileURLWithPath: file))
+        let file = try temporary.write("file", "hello".utf8)
         #expect(try directory.content(of: bytes("file"), longest: 5) == bytes("hello"))
         #expect(try directory.content(of: bytes("missing"), longest: 5) == nil)
         try makeLink(temporary.file("link"), to: "file")

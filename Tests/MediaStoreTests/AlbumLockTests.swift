@@ -5,11 +5,14 @@ import Testing
 
 @Suite("Album lock")
 struct AlbumLockTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
+
+    private var directory: DataDirectory { fixture.directory }
 
     @Test("the lock is mutually exclusive between the tasks of one process as well")
     func oneTaskAtATime() async throws {
-        let directory = try fixture.get().directory
         let owners = Owners()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<16 {
@@ -39,7 +42,6 @@ struct AlbumLockTests {
 
     @Test("locking another tape, or a library with the same ID, does not wait")
     func others() async throws {
-        let directory = try fixture.get().directory
         let locks = [
             try await AlbumLock.acquire(.tape("t"), in: directory),
             try await AlbumLock.acquire(.tape("u"), in: directory),
@@ -50,7 +52,6 @@ struct AlbumLockTests {
 
     @Test("a lock held by another process blocks until it is released or that process exits")
     func otherProcess() async throws {
-        let directory = try fixture.get().directory
         let owner = try WorkerProcess(["album-lock", directory.path, "t"])
         #expect(try owner.line() == "locked")
         let waiter = Task { try await AlbumLock.acquire(.tape("t"), in: directory) }
@@ -61,7 +62,6 @@ struct AlbumLockTests {
 
     @Test("canceling stops the wait and does not acquire the lock")
     func cancelling() async throws {
-        let directory = try fixture.get().directory
         let owner = try await AlbumLock.acquire(.tape("t"), in: directory)
         let waiter = Task { try await AlbumLock.acquire(.tape("t"), in: directory) }
         try await Self.untilAThreadWaits()

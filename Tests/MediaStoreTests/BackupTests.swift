@@ -10,7 +10,9 @@ import Testing
 
 @Suite("Backups of the token store")
 struct BackupTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     /// Every file below the data directory that contains a text.
     private func files(with text: String, in fixture: StoreFixture) throws -> [String] {
@@ -28,7 +30,6 @@ struct BackupTests {
 
     @Test("a backup is complete, has mode 0600, and opens as a store")
     func content() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         try store.insert(sampleRecord())
@@ -45,7 +46,6 @@ struct BackupTests {
 
     @Test("a backup to a user's file has mode 0600, and never replaces one")
     func chosenFile() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         let path = fixture.temporary.file("copy.sqlite")
@@ -63,7 +63,6 @@ struct BackupTests {
 
     @Test("the last three backups are kept, one per day")
     func rotation() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         let backups = StoreBackups(in: fixture.directory)
@@ -77,7 +76,6 @@ struct BackupTests {
 
     @Test("copies dated in the future are the first to be removed, and do not stop the daily copies")
     func wrongClock() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         let backups = StoreBackups(in: fixture.directory)
@@ -91,7 +89,6 @@ struct BackupTests {
 
     @Test("a copy that was just made is kept, although the others are dated later")
     func clockSetBack() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         let backups = StoreBackups(in: fixture.directory)
@@ -103,7 +100,6 @@ struct BackupTests {
 
     @Test("a store created today is not backed up automatically")
     func newStore() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         #expect(try StoreBackups(in: fixture.directory).createIfDue(from: store) == nil)
         #expect(try !fixture.names().contains("backups"))
@@ -111,7 +107,6 @@ struct BackupTests {
 
     @Test("a store of 64 MiB or more is not backed up automatically")
     func largeStore() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         #expect(truncate(fixture.databasePath, off_t(StoreBackups.largestAutomatic) + 4096) == 0)
@@ -120,7 +115,6 @@ struct BackupTests {
 
     @Test("an empty store does not replace the backups of one that was lost")
     func emptyStore() throws {
-        let fixture = try fixture.get()
         let backups = StoreBackups(in: fixture.directory)
         do {
             let store = try fixture.store()
@@ -144,7 +138,6 @@ struct BackupTests {
 
     @Test("copies with tokens of a store that was lost are kept until the tokens are restored")
     func lostStore() throws {
-        let fixture = try fixture.get()
         let backups = StoreBackups(in: fixture.directory)
         do {
             let store = try fixture.store()
@@ -176,7 +169,6 @@ struct BackupTests {
 
     @Test("a deleted token is in no file, including backups and damaged copies; others are kept")
     func deletedToken() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry(fileID: 1, digit: "a"))
         _ = try store.add(sampleEntry(fileID: 2, digit: "b"))
@@ -205,7 +197,6 @@ struct BackupTests {
 
     @Test("the removals of one command change each backup once, and leave no token in any file")
     func groupedRemovals() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let count = 1000
         let entries = try (1...count).map { number in
@@ -246,7 +237,6 @@ struct BackupTests {
 
     @Test("the next command finishes the removals of a process that exited")
     func interruptedRemovals() throws {
-        let fixture = try fixture.get()
         do {
             let store = try fixture.store()
             _ = try store.add(sampleEntry(fileID: 1, digit: "a"))
@@ -271,7 +261,6 @@ struct BackupTests {
 
     @Test("a group without removals leaves no files behind")
     func emptyGroup() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let names = try files(with: "", in: fixture)
         store.beginRemovals()
@@ -282,7 +271,6 @@ struct BackupTests {
 
     @Test("clearing all leaves no token in any file; clearing one host leaves only those of other hosts")
     func clearedTokens() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry(host: "one", digit: "a"))
         _ = try store.add(sampleEntry(host: "two", digit: "b"))
@@ -300,7 +288,6 @@ struct BackupTests {
 
     @Test("a backup that cannot be changed is removed, since it may contain the token")
     func unusableBackup() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         let backup = try StoreBackups(in: fixture.directory).create(from: store)
@@ -313,7 +300,6 @@ struct BackupTests {
 
     @Test("a token is not deleted while a backup is being made")
     func mutualExclusion() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         _ = try store.add(sampleEntry())
         let lock = try StoreBackups(in: fixture.directory).lock()
@@ -332,7 +318,6 @@ struct BackupTests {
 
     @Test("a restore adds what is missing and keeps existing entries")
     func restore() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         for number in 1...4 { _ = try store.add(sampleEntry(fileID: Int64(number), digit: "a")) }
         try store.insert(sampleRecord("u-aaaaaaaaaaaaaaaa", state: .sent))
@@ -353,7 +338,6 @@ struct BackupTests {
 
     @Test("a restore adds finished uploads, also without a token, and the receipts of guests")
     func restoreOfFinishedUploads() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let entry = try sampleEntry()
         _ = try store.add(entry)
@@ -383,7 +367,6 @@ struct BackupTests {
     /// As stored by releases up to 0.1.0.
     @Test("a restore does not add a directory to a path without one")
     func restoreOfRelativePath() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let identity = FileIdentity(
             device: 1,
@@ -406,7 +389,6 @@ struct BackupTests {
 
     @Test("a file that is not a token store is not restored")
     func restoreOfOther() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let path = fixture.temporary.file("text")
         try fixture.write(Array("nothing".utf8), to: path)

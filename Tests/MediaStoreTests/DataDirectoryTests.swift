@@ -6,16 +6,18 @@ import Testing
 
 @Suite("Data directory")
 struct DataDirectoryTests {
-    let temporary = Result { try TemporaryDirectory() }
+    let temporary: TemporaryDirectory
+
+    init() throws { temporary = try TemporaryDirectory() }
 
     @Test("missing parents are created with mode 0700")
     func creation() throws {
-        let path = try temporary.get().file("a/b/data")
+        let path = temporary.file("a/b/data")
         let directory = try DataDirectory.open(path + "/")
         #expect(directory.path == path)
         #expect(directory.warnings == [])
         for made in ["a", "a/b", "a/b/data", "a/b/data/locks"] {
-            #expect(try permissions(temporary.get().file(made)) == 0o700)
+            #expect(try permissions(temporary.file(made)) == 0o700)
         }
     }
 
@@ -24,7 +26,7 @@ struct DataDirectoryTests {
         arguments: ["tokens.sqlite-wal", "library.sqlite", "index.sqlite-shm", "index.sqlite.corrupt"]
     )
     func tightening(name: String) throws {
-        let directory = try DataDirectory.open(temporary.get().file("data"))
+        let directory = try DataDirectory.open(temporary.file("data"))
         let loose = directory.file(name)
         #expect(FileManager.default.createFile(atPath: loose, contents: Data("x".utf8)))
         #expect(chmod(loose, 0o664) == 0)
@@ -43,7 +45,7 @@ struct DataDirectoryTests {
 
     @Test("capture directories are created with mode 0700; wider permissions are restricted, with a warning")
     func tighteningParts() throws {
-        let directory = try DataDirectory.open(temporary.get().file("data"))
+        let directory = try DataDirectory.open(temporary.file("data"))
         var loose: [(path: String, wanted: Int)] = []
         for part in DataDirectory.Part.allCases {
             let path = try directory.make(part)
@@ -69,7 +71,7 @@ struct DataDirectoryTests {
 
     @Test("a directory with other files keeps its permissions, and so do the files")
     func sharedWithOtherFiles() throws {
-        let path = try temporary.get().file("home")
+        let path = temporary.file("home")
         #expect(mkdir(path, 0o755) == 0)
         let letter = path + "/letter.txt"
         #expect(FileManager.default.createFile(atPath: letter, contents: nil))
@@ -87,7 +89,7 @@ struct DataDirectoryTests {
 
     @Test("a file in place of the directory is refused")
     func notADirectory() throws {
-        let path = try temporary.get().file("file")
+        let path = temporary.file("file")
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         #expect(try storeErrorKind { _ = try DataDirectory.open(path) } == .unsafe)
         #expect(try storeErrorKind { _ = try DataDirectory.open(path + "/below") } == .unsafe)
@@ -100,14 +102,14 @@ struct DataDirectoryTests {
 
     @Test("another user's directory or link is refused", .enabled(if: geteuid() == 0, "requires root"))
     func foreignOwner() throws {
-        let path = try temporary.get().file("theirs")
+        let path = temporary.file("theirs")
         #expect(mkdir(path, 0o777) == 0)
         #expect(chown(path, 65534, 65534) == 0)
         #expect(try storeErrorKind { _ = try DataDirectory.open(path) } == .unsafe)
         #expect(try permissions(path) & 0o700 == 0o700)
 
-        let link = try temporary.get().file("link")
-        let mine = try temporary.get().file("mine")
+        let link = temporary.file("link")
+        let mine = temporary.file("mine")
         #expect(mkdir(mine, 0o700) == 0)
         #expect(symlink(mine, link) == 0)
         #expect(try DataDirectory.open(link).path == mine)
@@ -117,10 +119,10 @@ struct DataDirectoryTests {
 
     @Test("a link inside is refused, and not followed when permissions are restricted")
     func linkInside() throws {
-        let target = try temporary.get().file("elsewhere")
+        let target = temporary.file("elsewhere")
         #expect(FileManager.default.createFile(atPath: target, contents: nil))
         #expect(chmod(target, 0o644) == 0)
-        let directory = try DataDirectory.open(temporary.get().file("data"))
+        let directory = try DataDirectory.open(temporary.file("data"))
         #expect(symlink(target, directory.file("rescue-link")) == 0)
         #expect(try storeErrorKind { _ = try DataDirectory.open(directory.path) } == .unsafe)
         #expect(try permissions(target) == 0o644)
@@ -135,9 +137,9 @@ struct DataDirectoryTests {
         ]
     )
     func links(name: String) throws {
-        let elsewhere = try temporary.get().file("elsewhere")
+        let elsewhere = temporary.file("elsewhere")
         #expect(mkdir(elsewhere, 0o700) == 0)
-        let directory = try DataDirectory.open(temporary.get().file("data"))
+        let directory = try DataDirectory.open(temporary.file("data"))
         for part in DataDirectory.Part.allCases { _ = try directory.make(part) }
         let path = directory.file(name)
         rmdir(path)

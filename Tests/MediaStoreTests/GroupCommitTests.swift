@@ -6,12 +6,14 @@ import Testing
 
 @Suite("Group commit")
 struct GroupCommitTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
     let timer = ManualTimer()
+
+    init() throws { fixture = try StoreFixture() }
 
     private func store() throws -> TokenStore {
         try TokenStore(
-            in: try fixture.get().directory,
+            in: fixture.directory,
             fileSystem: .local,
             busyLimit: .seconds(5),
             groupTimer: { [timer] in timer.set($0, $1) }
@@ -32,11 +34,11 @@ struct GroupCommitTests {
         #expect(timer.count == 1)
         #expect(timer.longestDelay <= .milliseconds(2))
         #expect(try store.tokens(host: nil).isEmpty)
-        let before = try fixture.get().commitCount()
+        let before = try fixture.commitCount()
         timer.expire(0)
         _ = try await (first, second)
         #expect(try store.tokens(host: nil).count == 2)
-        #expect(try fixture.get().commitCount() - before == 1)
+        #expect(try fixture.commitCount() - before == 1)
     }
 
     @Test("an urgent change includes the deferred ones in its commit")
@@ -44,11 +46,11 @@ struct GroupCommitTests {
         let store = try store()
         async let patient: Void = commit(1, in: store, isUrgent: false)
         await waits(1, store)
-        let before = try fixture.get().commitCount()
+        let before = try fixture.commitCount()
         try await commit(2, in: store, isUrgent: true)
         try await patient
         #expect(try store.tokens(host: nil).count == 2)
-        #expect(try fixture.get().commitCount() - before == 1)
+        #expect(try fixture.commitCount() - before == 1)
     }
 
     @Test("an urgent change by itself does not start a timer")
@@ -61,7 +63,7 @@ struct GroupCommitTests {
     @Test("64 changes are written without waiting for the timer")
     func fullGroup() async throws {
         let store = try store()
-        let before = try fixture.get().commitCount()
+        let before = try fixture.commitCount()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for fileID in 1...Int64(GroupCommit.groupLimit) {
                 group.addTask { try await commit(fileID, in: store, isUrgent: false) }
@@ -70,7 +72,7 @@ struct GroupCommitTests {
         }
         #expect(GroupCommit.groupLimit == 64)
         #expect(try store.tokens(host: nil).count == 64)
-        #expect(try fixture.get().commitCount() - before == 1)
+        #expect(try fixture.commitCount() - before == 1)
     }
 
     @Test("changes that gather while the writer is busy are all written, even more than 64")
@@ -107,14 +109,14 @@ struct GroupCommitTests {
 
     @Test("the store's own timer expires")
     func realTimer() async throws {
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         try await commit(1, in: store, isUrgent: false)
         #expect(try store.tokens(host: nil).count == 1)
     }
 
     @Test("a withdrawn intent leaves no row")
     func withdrawal() async throws {
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         let record = sampleRecord("u-1", state: .sending)
         try await store.plan(record, isUrgent: false)
         #expect(try store.upload("u-1") == record)

@@ -9,12 +9,14 @@ import Testing
 
 @Suite("Hash cache")
 struct HashCacheTests {
-    let temporary = Result { try TemporaryDirectory() }
+    let temporary: TemporaryDirectory
     private let digest = String(repeating: "0a", count: 32)
     private let moment = Date(timeIntervalSince1970: 1_780_000_000)
 
-    private var directory: String { get throws { try temporary.get().file("cache/mediactl") } }
-    private var file: String { get throws { try directory + "/hashes.sqlite" } }
+    init() throws { temporary = try TemporaryDirectory() }
+
+    private var directory: String { temporary.file("cache/mediactl") }
+    private var file: String { directory + "/hashes.sqlite" }
 
     private func identity(_ inode: UInt64 = 1) -> FileIdentity {
         FileIdentity(
@@ -26,12 +28,12 @@ struct HashCacheTests {
         )
     }
 
-    private func cache(busySeconds: Double = 5) throws -> HashCache {
-        try HashCache(directory: directory, busySeconds: busySeconds) { [moment] in moment }
+    private func cache(busySeconds: Double = 5) -> HashCache {
+        HashCache(directory: directory, busySeconds: busySeconds) { [moment] in moment }
     }
 
-    private func keepOne() throws {
-        let cache = try cache()
+    private func keepOne() {
+        let cache = cache()
         cache.keep(digest, for: identity())
         cache.flush()
     }
@@ -41,7 +43,7 @@ struct HashCacheTests {
     /// Nanoseconds since 1970 overflow 64 bits in 2262, and clocks may be wrong.
     @Test("a clock set to any year is harmless", arguments: [253_402_300_799, -62_135_596_800, 9_223_372_036])
     func clocks(seconds: Int) throws {
-        let cache = try HashCache(directory: directory) { Date(timeIntervalSince1970: Double(seconds)) }
+        let cache = HashCache(directory: directory) { Date(timeIntervalSince1970: Double(seconds)) }
         cache.keep(digest, for: identity())
         #expect(cache.digest(of: identity()) == nil || cache.digest(of: identity()) == digest)
         cache.flush()
@@ -50,8 +52,8 @@ struct HashCacheTests {
     @Test("only the requested digests are returned, in order, whether written or still pending")
     func digestsOfMany() throws {
         let others = ["1b", "2c"].map { String(repeating: $0, count: 32) }
-        try keepOne()
-        let cache = try cache()
+        keepOne()
+        let cache = cache()
         cache.keep(others[0], for: identity(2))
         cache.flush()
         cache.keep(others[1], for: identity(3))
@@ -64,19 +66,19 @@ struct HashCacheTests {
 
     @Test("a digest is found immediately, after a flush, and by the next process")
     func roundTrip() throws {
-        let first = try cache()
+        let first = cache()
         #expect(first.digest(of: identity()) == nil)
         first.keep(digest, for: identity())
         #expect(first.digest(of: identity()) == digest)
         first.flush()
         #expect(first.digest(of: identity()) == digest)
-        #expect(try cache().digest(of: identity()) == digest)
+        #expect(cache().digest(of: identity()) == digest)
     }
 
     @Test("pending entries are written when the cache is closed")
     func writtenAtEnd() throws {
-        do { try cache().keep(digest, for: identity()) }
-        #expect(try cache().digest(of: identity()) == digest)
+        do { cache().keep(digest, for: identity()) }
+        #expect(cache().digest(of: identity()) == digest)
     }
 
     @Test(
@@ -84,7 +86,7 @@ struct HashCacheTests {
         arguments: [(1, 0, 0), (0, 1, 0), (0, 0, 1)] as [(Int64, Int64, Int64)]
     )
     func changedFile(size: Int64, modified: Int64, changed: Int64) throws {
-        let cache = try cache()
+        let cache = cache()
         cache.keep(digest, for: identity())
         var changedFile = identity()
         changedFile.size += size
@@ -104,7 +106,7 @@ struct HashCacheTests {
 
     @Test("only valid digests are stored", arguments: ["", "abc", String(repeating: "A", count: 64)])
     func odd(text: String) throws {
-        let cache = try cache()
+        let cache = cache()
         cache.keep(text, for: identity())
         #expect(cache.digest(of: identity()) == nil)
     }
@@ -133,14 +135,14 @@ struct HashCacheTests {
         var recent = identity()
         recent.modificationNanoseconds = now + modified
         recent.changeNanoseconds = now + changed
-        let cache = try cache()
+        let cache = cache()
         cache.keep(digest, for: recent)
         #expect((cache.digest(of: recent) != nil) == isKept)
     }
 
     @Test("if the caller specifies when reading started, that time counts")
     func readingBegan() throws {
-        let cache = try cache()
+        let cache = cache()
         let changedAt = Date(timeIntervalSince1970: 1_700_000_000.123_456_79)
         cache.keep(digest, for: identity(), readingBegan: changedAt.addingTimeInterval(0.015))
         #expect(cache.digest(of: identity()) == nil)
@@ -151,7 +153,6 @@ struct HashCacheTests {
     @Test("entries unused for 180 days are removed, and a lookup counts as use")
     func pruned() throws {
         let day = Atomic(0)
-        let directory = try directory
         let cache = HashCache(directory: directory) { [moment] in
             moment.addingTimeInterval(Double(day.load(ordering: .relaxed)) * 86_400)
         }
@@ -172,36 +173,36 @@ struct HashCacheTests {
 
     @Test("the directory has mode 0700, the file 0600; permissions of the file that are too wide are restricted")
     func rights() throws {
-        try keepOne()
+        keepOne()
         #expect(try permissions(directory) == 0o700)
         #expect(try permissions(file) == 0o600)
-        #expect(try chmod(file, 0o644) == 0)
-        try keepOne()
+        #expect(chmod(file, 0o644) == 0)
+        keepOne()
         #expect(try permissions(file) == 0o600)
         #expect(try names() == ["hashes.sqlite"])
     }
 
     @Test("a directory writable by others is not used")
     func unsafeDirectory() throws {
-        try keepOne()
-        #expect(try chmod(directory, 0o777) == 0)
-        #expect(try cache().digest(of: identity()) == nil)
+        keepOne()
+        #expect(chmod(directory, 0o777) == 0)
+        #expect(cache().digest(of: identity()) == nil)
     }
 
     @Test("a file in place of the directory, or a link in place of the file, behaves like an empty cache")
     func unusablePlaces() throws {
-        let path = try temporary.get().file("plain")
+        let path = temporary.file("plain")
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         let nowhere = HashCache(directory: path)
         nowhere.keep(digest, for: identity())
         #expect(nowhere.digest(of: identity()) == nil)
         nowhere.flush()
 
-        try keepOne()
-        let elsewhere = try temporary.get().file("elsewhere")
+        keepOne()
+        let elsewhere = temporary.file("elsewhere")
         try FileManager.default.moveItem(atPath: file, toPath: elsewhere)
-        #expect(try symlink(elsewhere, file) == 0)
-        #expect(try cache().digest(of: identity()) == nil)
+        #expect(symlink(elsewhere, file) == 0)
+        #expect(cache().digest(of: identity()) == nil)
     }
 
     // MARK: Damage
@@ -211,28 +212,28 @@ struct HashCacheTests {
         arguments: [[], [1], Array(repeating: 0x20, count: 8192)] as [[UInt8]]
     )
     func garbage(bytes: [UInt8]) throws {
-        try keepOne()
+        keepOne()
         try Data(bytes).write(to: URL(fileURLWithPath: file))
-        #expect(try cache().digest(of: identity()) == nil)
-        try keepOne()
-        #expect(try cache().digest(of: identity()) == digest)
+        #expect(cache().digest(of: identity()) == nil)
+        keepOne()
+        #expect(cache().digest(of: identity()) == digest)
         #expect(try permissions(file) == 0o600)
     }
 
     @Test("a database with damaged content is replaced when the damage is detected")
     func damagedPages() throws {
-        try keepOne()
+        keepOne()
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
         let size = try handle.seekToEnd()
         try handle.seek(toOffset: 4096)
         try handle.write(contentsOf: Data(repeating: 0xee, count: Int(size) - 4096))
         try handle.close()
-        let cache = try cache()
+        let cache = cache()
         #expect(cache.digest(of: identity()) == nil)
         cache.keep(digest, for: identity())
         cache.flush()
         #expect(cache.digest(of: identity()) == digest)
-        #expect(try self.cache().digest(of: identity()) == digest)
+        #expect(self.cache().digest(of: identity()) == digest)
     }
 
     @Test(
@@ -240,12 +241,12 @@ struct HashCacheTests {
         arguments: ["PRAGMA user_version = 2", "PRAGMA application_id = 7"]
     )
     func foreign(change: String) throws {
-        try keepOne()
+        keepOne()
         let database = try DatabaseQueue(path: file)
         try database.writeWithoutTransaction { try $0.execute(sql: change) }
         try database.close()
         let before = try Data(contentsOf: URL(fileURLWithPath: file))
-        let cache = try cache()
+        let cache = cache()
         #expect(cache.digest(of: identity()) == nil)
         cache.keep(digest, for: identity(2))
         cache.flush()
@@ -255,11 +256,11 @@ struct HashCacheTests {
 
     @Test("a cache that another process locks for too long behaves like an empty one")
     func locked() throws {
-        try keepOne()
+        keepOne()
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let other = try DatabaseQueue(path: file, configuration: configuration)
-        let cache = try cache(busySeconds: 0.05)
+        let cache = cache(busySeconds: 0.05)
         try other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         // A writer does not block readers.
         #expect(cache.digest(of: identity()) == digest)
@@ -267,7 +268,7 @@ struct HashCacheTests {
         cache.flush()
         #expect(cache.digest(of: identity(2)) == nil)
         try other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
-        #expect(try self.cache().digest(of: identity()) == digest)
+        #expect(self.cache().digest(of: identity()) == digest)
     }
 
     @Test("on a full disk only new entries are lost", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
@@ -307,12 +308,11 @@ struct HashCacheTests {
         arguments: [false, true]
     )
     func manyProcesses(isGarbage: Bool) throws {
-        let directory = try directory
         if isGarbage {
-            try keepOne()
+            keepOne()
             try Data(repeating: 0x41, count: 8192).write(to: URL(fileURLWithPath: file))
         }
-        let data = try temporary.get().file("data")
+        let data = temporary.file("data")
         let workers = try (0..<16).map { try WorkerProcess(["hashes", data, directory, "\($0)"]) }
         for worker in workers { #expect(try worker.line() == "kept 100") }
         for worker in workers { #expect(try worker.wait() == 0) }
@@ -323,7 +323,7 @@ struct HashCacheTests {
 
     @Test("10,000 entries stored and queried by many tasks")
     func manyTasks() async throws {
-        let cache = try cache()
+        let cache = cache()
         let digest = digest
         let identities = (0..<10_000).map { identity($0) }
         await withTaskGroup(of: Void.self) { group in

@@ -7,11 +7,12 @@ import Testing
 
 @Suite("Opening the sync index")
 struct IndexOpeningTests {
-    let fixture = Result { try IndexFixture() }
+    let fixture: IndexFixture
+
+    init() throws { fixture = try IndexFixture() }
 
     @Test("the settings are applied, and only the owner can read the files")
     func settings() throws {
-        let fixture = try fixture.get()
         let index = try fixture.index()
         #expect(index.warnings == [])
         let expected = [
@@ -34,7 +35,6 @@ struct IndexOpeningTests {
 
     @Test("an unusable index is moved aside and replaced, with a warning", arguments: Damage.allCases)
     func replaced(damage: Damage) throws {
-        let fixture = try fixture.get()
         try make(damage, fixture)
         let before = try? Data(contentsOf: URL(fileURLWithPath: fixture.path))
         let index = try fixture.index()
@@ -72,7 +72,6 @@ struct IndexOpeningTests {
 
     @Test("damaged content is an error when it is read, and the next start replaces the index")
     func damageInside() throws {
-        let fixture = try fixture.get()
         try fixture.index().synchronize([(1...500).map { samplePhoto($0) }])
         let file = URL(fileURLWithPath: fixture.path)
         var bytes = try Data(contentsOf: file)
@@ -92,7 +91,6 @@ struct IndexOpeningTests {
 
     @Test("suspected damage that is not confirmed causes no data loss")
     func wrongSuspicion() throws {
-        let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])
         IndexRepair.noteDamage(fixture.path)
         #expect(try permissions(fixture.path + ".suspect") == 0o600)
@@ -104,7 +102,6 @@ struct IndexOpeningTests {
 
     @Test("an index written by a later version is refused and left unchanged")
     func newer() throws {
-        let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])
         try change(fixture, "PRAGMA user_version = 2")
         let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
@@ -114,7 +111,6 @@ struct IndexOpeningTests {
 
     @Test("a link in place of the index is refused")
     func symbolicLink() throws {
-        let fixture = try fixture.get()
         let target = fixture.temporary.file("elsewhere")
         try Data().write(to: URL(fileURLWithPath: target))
         try makeLink(fixture.path, to: target)
@@ -124,7 +120,6 @@ struct IndexOpeningTests {
 
     @Test("a directory without write permission is detected at opening", arguments: ["index", "library"])
     func readOnly(command: String) throws {
-        let fixture = try fixture.get()
         #expect(chmod(fixture.directory.path, 0o500) == 0)
         defer { chmod(fixture.directory.path, 0o700) }
         // Without these capabilities root obeys permissions as well.
@@ -136,7 +131,6 @@ struct IndexOpeningTests {
 
     @Test("on a network file system the rollback journal is used, without shared memory")
     func network() throws {
-        let fixture = try fixture.get()
         let index = try SyncIndex(in: fixture.directory, fileSystem: .network, busyLimit: .seconds(30))
         try index.synchronize([[samplePhoto(1)], [samplePhoto(2)]])
         #expect(try index.connection.write { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "truncate")
@@ -149,7 +143,6 @@ struct IndexOpeningTests {
 
     @Test("an index that another process locks longer than the timeout is reported as busy")
     func busy() throws {
-        let fixture = try fixture.get()
         let index = try SyncIndex(in: fixture.directory, fileSystem: .local, busyLimit: .zero)
         try fixture.rawDatabase().writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN IMMEDIATE")

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Upload journal")
 struct JournalTests {
-    let fixture = Result { try StoreFixture() }
-
+    let fixture: StoreFixture
+    let store: TokenStore
     private let identity = FileIdentity(
         device: .max,
         inode: 1 << 63,
@@ -17,9 +17,13 @@ struct JournalTests {
         changeNanoseconds: -1
     )
 
+    init() throws {
+        fixture = try StoreFixture()
+        store = try fixture.store()
+    }
+
     @Test("a row is read back unchanged, with a path that is not UTF-8 and an inode above 2⁶³")
     func roundTrip() throws {
-        let store = try fixture.get().store()
         var record = sampleRecord(identity: identity)
         record.path = [0xff, 0x2f, 0x0a]
         record.sizeBytes = 13
@@ -40,7 +44,6 @@ struct JournalTests {
 
     @Test("a renamed code of 0.1.0 is read under its new name")
     func oldCode() throws {
-        let store = try fixture.get().store()
         var record = sampleRecord(identity: identity)
         record.failureCode = "outcome_unknown"
         try store.insert(record)
@@ -49,7 +52,6 @@ struct JournalTests {
 
     @Test("a change with a specified time has that time")
     func timeOfChange() throws {
-        let store = try fixture.get().store()
         let record = sampleRecord(identity: identity)
         try store.insert(record)
         try store.update(record.uploadID, UploadChange(attempts: 2, updatedAt: record.updatedAt))
@@ -61,7 +63,7 @@ struct JournalTests {
     @Test("a change without a specified time has that of the store's clock")
     func clock() async throws {
         let now = Date(timeIntervalSince1970: 1_800_000_000)
-        let store = try TokenStore(in: fixture.get().directory, now: { now })
+        let store = try TokenStore(in: fixture.directory, now: { now })
         let record = sampleRecord(identity: identity)
         try store.insert(record)
         try store.update(record.uploadID, UploadChange(attempts: 2))
@@ -73,7 +75,6 @@ struct JournalTests {
 
     @Test("a change modifies only its own columns")
     func update() throws {
-        let store = try fixture.get().store()
         var record = sampleRecord(identity: identity)
         try store.insert(record)
         try store.update(record.uploadID, UploadChange(state: .sending, attempts: 1))
@@ -89,7 +90,6 @@ struct JournalTests {
 
     @Test("a failure is removed only by an explicit change, and a new one replaces it")
     func clearedFailure() throws {
-        let store = try fixture.get().store()
         var record = sampleRecord()
         record.httpStatus = 500
         record.failureCode = "server_error"
@@ -112,7 +112,6 @@ struct JournalTests {
 
     @Test("fields and transport can be corrected")
     func corrected() throws {
-        let store = try fixture.get().store()
         let record = sampleRecord()
         try store.insert(record)
         try store.update(record.uploadID, UploadChange(fields: [UploadField("label", "é")], transport: .tus))
@@ -126,7 +125,6 @@ struct JournalTests {
 
     @Test("a change to an unknown row, and a second row with the same ID, are errors")
     func wrongRows() throws {
-        let store = try fixture.get().store()
         #expect(throws: StoreError.self) { try store.update("u-unknown", UploadChange(state: .done)) }
         let record = sampleRecord()
         try store.insert(record)
@@ -135,7 +133,6 @@ struct JournalTests {
 
     @Test("rows are found by state and host, newest first")
     func byState() throws {
-        let store = try fixture.get().store()
         for (id, state, host, seconds) in [
             ("u-1", UploadState.sending, "a", 1.0), ("u-2", .done, "a", 2), ("u-3", .sending, "b", 3),
             ("u-4", .sending, "a", 4), ("u-5", .unknownOutcome, "a", 5),
@@ -153,7 +150,6 @@ struct JournalTests {
 
     @Test("rows are found by the identity of the file, newest first")
     func byIdentity() throws {
-        let store = try fixture.get().store()
         var changed = identity
         changed.changeNanoseconds += 1
         try store.insert(sampleRecord("u-1", identity: identity, at: 1))
@@ -166,7 +162,6 @@ struct JournalTests {
 
     @Test("rows are found by the checksum of the upload, newest first")
     func byChecksum() throws {
-        let store = try fixture.get().store()
         let checksum = String(repeating: "d", count: 64)
         for (id, host, sum, seconds) in [
             ("u-1", "a", checksum, 1.0), ("u-2", "a", checksum, 2), ("u-3", "b", checksum, 3),
@@ -189,7 +184,6 @@ struct JournalTests {
         ]
     )
     func indexed(condition: String, index: String) throws {
-        let store = try fixture.get().store()
         let plan = try store.connection.read { db in
             let sql = Stored<UploadRecord>.select(where: UploadRow.newest(condition))
             let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN " + sql)

@@ -8,10 +8,12 @@ import Testing
 
 @Suite("Library store")
 struct LibraryStoreTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
     let server = "https://photos.example:5050/sub"
 
-    private func library() throws -> LibraryStore { try LibraryStore(in: fixture.get().directory) }
+    init() throws { fixture = try StoreFixture() }
+
+    private func library() throws -> LibraryStore { try LibraryStore(in: fixture.directory) }
 
     // MARK: Opening
 
@@ -24,7 +26,6 @@ struct LibraryStoreTests {
         ] {
             #expect(try store.connection.setting(name) == value, "\(name)")
         }
-        let fixture = try fixture.get()
         #expect(try fixture.names() == ["library.sqlite", "library.sqlite-shm", "library.sqlite-wal", "locks"])
         for name in try fixture.names() where name != "locks" {
             #expect(try permissions(fixture.directory.file(name)) == 0o600, "\(name)")
@@ -37,7 +38,6 @@ struct LibraryStoreTests {
 
     @Test("a foreign or damaged store is refused and left unchanged", arguments: Damage.allCases)
     func refused(damage: Damage) throws {
-        let fixture = try fixture.get()
         let path = fixture.directory.file("library.sqlite")
         switch damage {
         case .empty: try fixture.write([], to: path)
@@ -56,7 +56,7 @@ struct LibraryStoreTests {
     }
 
     private func change(_ path: String, _ sql: String) throws {
-        let database = try fixture.get().rawDatabase(path)
+        let database = try fixture.rawDatabase(path)
         try database.writeWithoutTransaction { try $0.execute(sql: sql) }
         try database.close()
     }
@@ -121,7 +121,6 @@ struct LibraryStoreTests {
     }
 
     private func files(containing text: String) throws -> [String] {
-        let fixture = try fixture.get()
         return try fixture.names().filter { name in
             guard name != "locks" else { return false }
             let data = try Data(contentsOf: URL(fileURLWithPath: fixture.directory.file(name)))
@@ -231,7 +230,6 @@ struct LibraryStoreTests {
 
     @Test("callers that wait at the same time share one commit")
     func groupCommit() async throws {
-        let fixture = try fixture.get()
         let store = try library()
         let log = fixture.directory.file("library.sqlite-wal")
         let before = try fixture.commitCount(log)
@@ -248,7 +246,7 @@ struct LibraryStoreTests {
 
     @Test("processes that store copies concurrently lose none")
     func manyProcesses() throws {
-        let path = try fixture.get().directory.path
+        let path = fixture.directory.path
         let workers = try (1...4).map { try WorkerProcess(["copies", path, "\($0)"]) }
         #expect(try workers.map { try $0.wait() } == [0, 0, 0, 0])
         var states: [PhotoCopy.State] = []

@@ -8,14 +8,15 @@ import Testing
 /// Buffering of the frames that a transaction appends to the write-ahead log (docs/adr/0052).
 @Suite("Log buffer")
 struct LogBufferTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     @Test(
         "a transaction is written with one call",
         .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func oneCallPerTransaction() throws {
-        let fixture = try fixture.get()
         let trace = fixture.directory.path + ".trace"
         let worker = try WorkerProcess(
             ["commit", fixture.directory.path],
@@ -38,7 +39,6 @@ struct LogBufferTests {
     /// appends.
     @Test("a transaction that was rolled back does not overwrite one from another connection")
     func rollback() throws {
-        let fixture = try fixture.get()
         let (first, second) = (try fixture.store(), try fixture.store())
         let raw = try fixture.rawDatabase()
         try raw.write { db in try db.execute(sql: "CREATE TABLE pages (content BLOB)") }
@@ -69,7 +69,6 @@ struct LogBufferTests {
     /// A reader on the same connection finds the pages that the transaction has written to the log.
     @Test("pages that were written early are read again within the transaction")
     func earlyPages() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let sum = try store.connection.queue.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE TABLE pages (number INTEGER PRIMARY KEY, content BLOB)")

@@ -6,14 +6,15 @@ import Testing
 
 @Suite("Many processes")
 struct ManyProcessesTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     /// As in `Tests/StoreWorker/Mix.swift`.
     private static let rounds = 10
 
     @Test("16 processes mix upsert, delete, clear and list, one of them stopped during a write: nothing is lost")
     func mixed() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let mixers = try (1...15).map { try WorkerProcess(["mix", fixture.directory.path, "\($0)"]) }
         for mixer in mixers { #expect(try mixer.line() == "ready") }

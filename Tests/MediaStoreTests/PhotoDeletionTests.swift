@@ -5,8 +5,10 @@ import Testing
 
 @Suite("Photos deleted on servers")
 struct PhotoDeletionTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
     let server = "https://photos.example"
+
+    init() throws { fixture = try StoreFixture() }
 
     private func deletion(_ number: Int, server: String? = nil, state: PhotoDeletion.State = .deleted) -> PhotoDeletion
     {
@@ -22,7 +24,7 @@ struct PhotoDeletionTests {
 
     @Test("deletions are found by photo and by digest, for one server")
     func reading() throws {
-        let directory = try fixture.get().directory
+        let directory = fixture.directory
         do {
             let store = try LibraryStore(in: directory)
             try store.add([deletion(1), deletion(2), deletion(3), deletion(1, server: "https://other.example")])
@@ -36,7 +38,7 @@ struct PhotoDeletionTests {
 
     @Test("a deletion that is detected again stays accepted")
     func adding() throws {
-        let store = try LibraryStore(in: fixture.get().directory)
+        let store = try LibraryStore(in: fixture.directory)
         try store.keep([deletion(1, state: .accepted)])
         try store.add([deletion(1), deletion(2)])
         let states = try store.deletions(ofPhotos: ["photo-1", "photo-2"], server: server)
@@ -48,7 +50,7 @@ struct PhotoDeletionTests {
 
     @Test("only deletions on the server that were not accepted become uncertain")
     func doubt() throws {
-        let store = try LibraryStore(in: fixture.get().directory)
+        let store = try LibraryStore(in: fixture.directory)
         try store.add([deletion(1), deletion(2, state: .accepted), deletion(3, server: "https://other.example")])
         try store.invalidateDeletions(of: server)
         #expect(try store.deletions(ofPhotos: ["photo-1"], server: server).map(\.state) == [.purged])

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("Reading from read-only and full disks")
 struct ReadingStoreTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     /// Writes the files of a store, with or without a log, to `data` on a disk.
     private func makeStore(on disk: SmallDisk, hasLog: Bool) throws -> DataDirectory {
@@ -35,9 +37,8 @@ struct ReadingStoreTests {
         let store = try TokenStore(reading: DataDirectory.unchanged(path))
         #expect(store.isReadOnly)
         #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
-        let other = try fixture.get()
-        try StoreBackups.copy(store, to: other.databasePath)
-        #expect(try other.store().tokens(host: nil).count == StoreFiles.tokenCount)
+        try StoreBackups.copy(store, to: fixture.databasePath)
+        #expect(try fixture.store().tokens(host: nil).count == StoreFiles.tokenCount)
         // The store is still only read.
         #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
         #expect(try StoreCheck(reading: DataDirectory.unchanged(path)).tokens == StoreFiles.tokenCount)
@@ -100,15 +101,13 @@ struct ReadingStoreTests {
         #expect(check.isEmpty && check.findings.isEmpty && check.backups.isEmpty)
         #expect(try StoredResponse.count(in: directory) == 0)
         // A copy of it is a store.
-        let other = try fixture.get()
-        try StoreBackups.copy(store, to: other.databasePath)
-        #expect(try other.store().isEmpty())
+        try StoreBackups.copy(store, to: fixture.databasePath)
+        #expect(try fixture.store().isEmpty())
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
     }
 
     @Test("the copy that is read is removed", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func noCopyIsLeft() throws {
-        let fixture = try fixture.get()
         try StoreFiles.make(withLog: true).write(to: fixture)
         let before = try fixture.bytes(fixture.databasePath + "-wal")
         let connection = try StoreConnection.snapshot(.tokens, in: fixture.directory)
@@ -126,7 +125,6 @@ struct ReadingStoreTests {
 
     @Test("reading commits nothing")
     func readingCommitsNothing() throws {
-        let fixture = try fixture.get()
         _ = try fixture.store().add(sampleEntry())
         let before = try fixture.bytes(fixture.databasePath)
         do {
@@ -153,7 +151,6 @@ struct ReadingStoreTests {
 
     @Test("a large store is recorded as intact until the file changes")
     func wholeMark() throws {
-        let fixture = try fixture.get()
         try largeStore(fixture)
         let note = fixture.databasePath + ".checked"
         #expect(try permissions(note) == 0o600)
@@ -170,7 +167,6 @@ struct ReadingStoreTests {
 
     @Test("damage detected in use is detected by every later opening")
     func damageInUse() throws {
-        let fixture = try fixture.get()
         try largeStore(fixture)
         var bytes = try fixture.bytes(fixture.databasePath)
         let page = bytes.count / 4096 / 2 * 4096
@@ -188,7 +184,6 @@ struct ReadingStoreTests {
 
     @Test("the check of a small store is not recorded")
     func smallStore() throws {
-        let fixture = try fixture.get()
         _ = try fixture.store().add(sampleEntry())
         #expect(try fixture.names() == ["locks", "tokens.sqlite"])
     }

@@ -6,9 +6,11 @@ import Testing
 
 @Suite("Rescue logs")
 struct RescueLogTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
     private let first = "u-aaaaaaaaaaaaaaaa"
     private let second = "u-bbbbbbbbbbbbbbbb"
+
+    init() throws { fixture = try StoreFixture() }
 
     private func append(_ text: String, to record: RescueRecord) throws {
         try Array(text.utf8).withUnsafeBytes { try record.append($0) }
@@ -20,7 +22,6 @@ struct RescueLogTests {
 
     @Test("the first upload creates a file of mode 0600 with its space allocated, in the documented layout")
     func layout() async throws {
-        let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory)
         #expect(try fixture.names() == ["locks"])
         let record = try log.reserve(for: first)
@@ -103,7 +104,6 @@ struct RescueLogTests {
 
     @Test("received bytes are found after kill -9, and not while the process is running")
     func killed() throws {
-        let fixture = try fixture.get()
         let worker = try WorkerProcess(["rescue", fixture.directory.path, first])
         #expect(try worker.line() == "created")
         worker.send("{\"id\":18,\"delete_token\":\"0f\n")
@@ -121,7 +121,6 @@ struct RescueLogTests {
 
     @Test("a log without a response is removed by the next process")
     func noResponse() throws {
-        let fixture = try fixture.get()
         let worker = try WorkerProcess(["rescue", fixture.directory.path, first])
         #expect(try worker.line() == "created")
         worker.killNow()
@@ -131,7 +130,6 @@ struct RescueLogTests {
 
     @Test("several uploads share a file; each removes only its own response", arguments: [true, false])
     func shared(isOpen: Bool) async throws {
-        let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory, isOpen: isOpen)
         do {
             let records = try (0..<9).map { try log.reserve(for: "u-\($0)") }
@@ -159,7 +157,6 @@ struct RescueLogTests {
 
     @Test("an open log reuses its pages and keeps its file; a closed log removes its file with the last upload")
     func reuse() throws {
-        let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory, isOpen: true)
         var sizes: Set<Int> = []
         for number in 0..<50 {
@@ -181,7 +178,6 @@ struct RescueLogTests {
 
     @Test("after an upload whose response is kept, the next one uses another file")
     func kept() throws {
-        let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory)
         let record = try log.reserve(for: first)
         try record.begin(status: 502)
@@ -196,7 +192,6 @@ struct RescueLogTests {
 
     @Test("the responses of a file belong to one process until it has dropped all of them; release removes them")
     func adoption() throws {
-        let fixture = try fixture.get()
         do {
             let log = RescueLog(in: fixture.directory)
             let records = [try log.reserve(for: first), try log.reserve(for: second)]
@@ -217,7 +212,6 @@ struct RescueLogTests {
 
     @Test("a second response replaces the first, even one larger than the allocated space")
     func secondResponse() throws {
-        let fixture = try fixture.get()
         do {
             let record = try RescueLog(in: fixture.directory).reserve(for: first)
             try record.begin(status: 500)
@@ -235,7 +229,6 @@ struct RescueLogTests {
         arguments: [0, 1, 3_935, 3_936, 3_937, 15_744, 15_745, 200_000]
     )
     func lengths(count: Int) throws {
-        let fixture = try fixture.get()
         let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251) }
         do {
             let record = try RescueLog(in: fixture.directory).reserve(for: first)
@@ -249,7 +242,6 @@ struct RescueLogTests {
 
     @Test("reset returns when the response to the earlier attempt is erased from the disk")
     func reset() async throws {
-        let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory)
         let record = try log.reserve(for: first)
         try record.begin(status: 503)
@@ -264,7 +256,6 @@ struct RescueLogTests {
 
     @Test("a kill at any instant leaves no response under the ID of another upload", arguments: 0..<10)
     func killedWhileUsedAgain(round: Int) throws {
-        let fixture = try fixture.get()
         let worker = try WorkerProcess(["rescue-forever", fixture.directory.path])
         for _ in 0..<(20 + round * 7) { _ = try worker.line() }
         worker.killNow()
@@ -280,7 +271,6 @@ struct RescueLogTests {
         .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func systemCalls() throws {
-        let fixture = try fixture.get()
         let trace = fixture.temporary.file("trace")
         let worker = try WorkerProcess(
             ["rescue-again", fixture.directory.path],
@@ -298,7 +288,6 @@ struct RescueLogTests {
 
     @Test("a file whose creation was interrupted is removed without a message")
     func cutShort() throws {
-        let fixture = try fixture.get()
         try fixture.write([], to: fixture.directory.file("rescue-x"))
         try fixture.write(Array(repeating: 0, count: 16_384), to: fixture.directory.file("rescue-y"))
         #expect(try found(in: fixture.directory).isEmpty)
@@ -307,7 +296,6 @@ struct RescueLogTests {
 
     @Test("a file of unknown format that may contain a token is left unchanged", arguments: [0, 63, 64, 200])
     func unknown(digits: Int) throws {
-        let fixture = try fixture.get()
         let path = fixture.directory.file("rescue-x")
         let content = "{\"delete_token\":\"" + String(repeating: "aF", count: 100).prefix(digits) + "\"}"
         try fixture.write(Array(content.utf8), to: path)
@@ -345,7 +333,6 @@ struct RescueLogTests {
 
     @Test("an ID that refers outside the directory is refused", arguments: ["", "../u-1", "u 1", "U-1"])
     func unsafeID(id: String) throws {
-        let fixture = try fixture.get()
         #expect(throws: StoreError.self) { try RescueLog(in: fixture.directory).reserve(for: id) }
         #expect(throws: StoreError.self) { try UploadLock.acquire(id, in: fixture.directory) }
         #expect(try fixture.names() == ["locks"])

@@ -6,8 +6,14 @@ import Testing
 
 @Suite("Resumable uploads and guests in the journal")
 struct ResumableTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+    let store: TokenStore
     private let id = "u-aaaaaaaaaaaaaaaa"
+
+    init() throws {
+        fixture = try StoreFixture()
+        store = try fixture.store()
+    }
 
     private func record(_ uploadID: String, tusID: String? = "t1", expiresAt: Date? = nil) -> TusRecord {
         TusRecord(
@@ -20,7 +26,6 @@ struct ResumableTests {
 
     @Test("the tus state is read back unchanged, and replaced as a whole")
     func tusRoundTrip() async throws {
-        let store = try fixture.get().store()
         try await store.plan(sampleRecord(id))
         #expect(try store.tusRecord(id) == nil)
         let full = TusRecord(
@@ -50,15 +55,12 @@ struct ResumableTests {
 
     @Test("the tus state of an unknown upload is refused")
     func unknownUpload() async throws {
-        let store = try fixture.get().store()
         await #expect(throws: StoreError.self) { try await store.save(record(id)) }
         #expect(try store.tusRecord(id) == nil)
     }
 
     @Test("unreadable parts are reported, not treated as missing")
     func unreadableParts() async throws {
-        let fixture = try fixture.get()
-        let store = try fixture.store()
         try await store.plan(sampleRecord(id))
         try await store.save(record(id))
         try await fixture.rawDatabase().write { try $0.execute(sql: "UPDATE tus_uploads SET parts = '[{}]'") }
@@ -69,7 +71,6 @@ struct ResumableTests {
 
     @Test("all rows planned concurrently by many tasks are stored; only a duplicate ID fails")
     func plannedTogether() async throws {
-        let store = try fixture.get().store()
         try await store.plan(sampleRecord("u-7"))
         let failures = await withTaskGroup(of: Int?.self) { group in
             for number in 0..<50 {
@@ -92,8 +93,6 @@ struct ResumableTests {
 
     @Test("concurrent writes are committed in one transaction")
     func oneTransaction() async throws {
-        let fixture = try fixture.get()
-        let store = try fixture.store()
         for number in 0..<10 { try await store.plan(sampleRecord("u-\(number)")) }
         let before = try fixture.commitCount()
         store.commits.writer.suspend()
@@ -116,7 +115,6 @@ struct ResumableTests {
 
     @Test("a change to an unknown row is an error")
     func noteUnknown() async throws {
-        let store = try fixture.get().store()
         await #expect(throws: StoreError.self) { try await store.note("u-unknown", UploadChange(state: .done)) }
     }
 
@@ -124,7 +122,6 @@ struct ResumableTests {
 
     @Test("state, token and receipt are stored together; the newest receipt counts")
     func guestReceipt() async throws {
-        let store = try fixture.get().store()
         try await store.plan(sampleRecord(id))
         #expect(try store.guestReceipt(id) == nil)
         try await store.commit(id, UploadChange(state: .done, fileID: 18), token: sampleEntry(), guest: sampleReceipt)
@@ -140,7 +137,6 @@ struct ResumableTests {
 
     @Test("a receipt is stored even if the journal has lost its upload")
     func orphanedReceipt() async throws {
-        let store = try fixture.get().store()
         try await store.commit(id, UploadChange(state: .done), token: nil, guest: sampleReceipt)
         #expect(try store.guestReceipt(id) == sampleReceipt)
         #expect(try store.clear(host: "gighive.app") == 0)
@@ -158,7 +154,6 @@ struct ResumableTests {
 
     @Test("clear removes receipts and tus states of finished uploads, and never those in flight")
     func clearFinished() async throws {
-        let store = try fixture.get().store()
         for state in UploadState.allCases {
             let id = uploadID(state)
             try await store.plan(sampleRecord(id, state: state))
@@ -176,7 +171,6 @@ struct ResumableTests {
 
     @Test("clear keeps resumable uploads: failed or canceled, with unexpired bytes on a tus server")
     func clearSparesResumable() async throws {
-        let store = try fixture.get().store()
         let kept: [(String, UploadState, Date?)] = [
             ("u-1", .failed, nil), ("u-2", .cancelled, nil), ("u-3", .failed, Date(timeIntervalSinceNow: 3600)),
         ]
@@ -199,7 +193,6 @@ struct ResumableTests {
 
     @Test("clearing one host keeps the receipts of others")
     func clearOneHost() async throws {
-        let store = try fixture.get().store()
         for host in ["a", "b"] {
             try await store.plan(sampleRecord("u-\(host)", state: .done, host: host))
             try await store.commit("u-\(host)", UploadChange(), token: nil, guest: sampleReceipt)

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Spooled input")
 struct SpoolFileTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     /// A pipe into which bytes are written by another thread, then closed.
     private func input(_ bytes: [UInt8]) -> FileHandle {
@@ -21,14 +23,14 @@ struct SpoolFileTests {
     private func spool(_ input: FileHandle, limit: Int64 = .max, reserve: Int64 = 0) throws -> SpoolFile {
         try SpoolFile(
             copying: input.fileDescriptor,
-            to: fixture.get().directory,
+            to: fixture.directory,
             limit: limit,
             reserve: reserve
         ) { false }
     }
 
     private var spoolNames: [String] {
-        get throws { try fixture.get().names().filter { $0.hasPrefix("spool-") } }
+        get throws { try fixture.names().filter { $0.hasPrefix("spool-") } }
     }
 
     @Test("every byte is copied, regardless of the length", arguments: [0, 1, 65_537, 3 << 20])
@@ -37,7 +39,7 @@ struct SpoolFileTests {
         do {
             let file = try spool(input(bytes))
             #expect(file.byteCount == Int64(count))
-            #expect(try fixture.get().bytes(file.path) == bytes)
+            #expect(try fixture.bytes(file.path) == bytes)
             #expect(try permissions(file.path) == 0o600)
             var byte: UInt8 = 0
             #expect(pread(file.descriptor, &byte, 1, off_t(count / 2)) == (count == 0 ? 0 : 1))
@@ -78,7 +80,7 @@ struct SpoolFileTests {
         #expect(throws: SpoolError.cancelled) {
             try SpoolFile(
                 copying: silent.fileHandleForReading.fileDescriptor,
-                to: fixture.get().directory,
+                to: fixture.directory,
                 limit: 10
             ) {
                 requested += 1
@@ -113,7 +115,7 @@ struct SpoolFileTests {
 
     @Test("files left by killed processes are removed; those of running processes are kept")
     func sweep() throws {
-        let directory = try fixture.get().directory
+        let directory = fixture.directory
         let workers = try (0..<2).map { _ in try WorkerProcess(["spool", directory.path, "100"]) }
         for worker in workers {
             worker.send("hello")
@@ -131,7 +133,7 @@ struct SpoolFileTests {
 
     @Test("a file kept for an upload is found again, and removed when it is no longer needed")
     func keeping() throws {
-        let directory = try fixture.get().directory
+        let directory = fixture.directory
         do {
             let file = try spool(input([1, 2, 3]))
             try file.keep(for: "u-one", in: directory)
@@ -143,7 +145,7 @@ struct SpoolFileTests {
         do {
             let again = try #require(try SpoolFile.kept(for: "u-one", in: directory))
             #expect(again.byteCount == 3)
-            #expect(try fixture.get().bytes(again.path) == [1, 2, 3])
+            #expect(try fixture.bytes(again.path) == [1, 2, 3])
         }
         SpoolFile.sweep(in: directory) { $0 == "u-one" }
         #expect(try spoolNames.count == 1)

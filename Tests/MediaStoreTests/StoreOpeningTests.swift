@@ -7,11 +7,13 @@ import Testing
 
 @Suite("Opening the store")
 struct StoreOpeningTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     @Test("settings for durability are enabled, read back from the connection")
     func settings() throws {
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         for (name, value) in [
             ("synchronous", "2"), ("journal_mode", "wal"), ("busy_timeout", "30000"), ("secure_delete", "1"),
             ("foreign_keys", "1"), ("temp_store", "2"), ("application_id", "1296319316"),
@@ -22,7 +24,6 @@ struct StoreOpeningTests {
 
     @Test("files have mode 0600, including -wal and -shm, and the creation leaves no other files")
     func createdFiles() throws {
-        let fixture = try fixture.get()
         let store = try fixture.store()
         let names = try fixture.names()
         #expect(names == ["locks", "tokens.sqlite", "tokens.sqlite-shm", "tokens.sqlite-wal"])
@@ -32,7 +33,7 @@ struct StoreOpeningTests {
 
     @Test("files have mode 0600 with any umask", arguments: ["000", "077", "777"])
     func umask(mask: String) throws {
-        let path = try fixture.get().temporary.file("below/data")
+        let path = fixture.temporary.file("below/data")
         let shell = ["sh", "-c", "umask \(mask); exec \"$@\"", "sh"]
         let worker = try WorkerProcess(["fill", path, "1"], through: Self.withoutPrivileges + shell)
         #expect(try worker.wait() == 0)
@@ -42,17 +43,16 @@ struct StoreOpeningTests {
 
     @Test("16 processes that create the store concurrently all get the same one")
     func concurrentCreation() throws {
-        let path = try fixture.get().directory.path
+        let path = fixture.directory.path
         let workers = try (1...16).map { try WorkerProcess(["fill", path, "\($0)"]) }
         #expect(try workers.map { try $0.wait() } == Array(repeating: 0, count: 16))
-        #expect(try fixture.get().store().tokens(host: nil).count == 16)
-        #expect(try fixture.get().names().allSatisfy { !$0.contains(".new") })
+        #expect(try fixture.store().tokens(host: nil).count == 16)
+        #expect(try fixture.names().allSatisfy { !$0.contains(".new") })
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/locks") == [])
     }
 
     @Test("a partial file left by a process killed during its creation has no effect")
     func leftoverOfCreation() throws {
-        let fixture = try fixture.get()
         for name in ["tokens.sqlite.new", "tokens.sqlite.new-wal", "locks/tokens.sqlite.lock"] {
             try fixture.write(Array("half".utf8), to: fixture.directory.file(name))
         }
@@ -69,7 +69,6 @@ struct StoreOpeningTests {
 
     @Test("a foreign or damaged store is refused and left unchanged", arguments: Damage.allCases)
     func refused(damage: Damage) throws {
-        let fixture = try fixture.get()
         let path = damage == .logWithoutDatabase ? fixture.databasePath + "-wal" : fixture.databasePath
         try make(damage, fixture)
         let before = try fixture.bytes(path)
@@ -113,7 +112,6 @@ struct StoreOpeningTests {
 
     @Test("a link in place of the database is refused", arguments: ["tokens.sqlite", "tokens.sqlite-wal"])
     func symbolicLink(name: String) throws {
-        let fixture = try fixture.get()
         let target = fixture.temporary.file("elsewhere")
         try fixture.write([], to: target)
         try makeLink(fixture.directory.file(name), to: target)
@@ -123,7 +121,6 @@ struct StoreOpeningTests {
 
     @Test("another user's database is refused", .enabled(if: geteuid() == 0, "requires root"))
     func foreignOwner() throws {
-        let fixture = try fixture.get()
         _ = try fixture.store()
         #expect(chown(fixture.databasePath, 65534, 65534) == 0)
         #expect(try storeErrorKind { _ = try fixture.store() } == .unsafe)
@@ -131,7 +128,6 @@ struct StoreOpeningTests {
 
     @Test("a database that is locked longer than the timeout is reported as busy")
     func busy() throws {
-        let fixture = try fixture.get()
         let store = try TokenStore(in: fixture.directory, fileSystem: .local, busyLimit: .zero)
         let other = try fixture.rawDatabase()
         try other.writeWithoutTransaction { db in
@@ -145,7 +141,6 @@ struct StoreOpeningTests {
 
     @Test("a directory or database without write permission is detected at opening", arguments: [true, false])
     func readOnly(existing: Bool) throws {
-        let fixture = try fixture.get()
         if existing { _ = try fixture.store() }
         for name in try fixture.names() where !name.hasPrefix("locks") {
             #expect(chmod(fixture.directory.file(name), 0o400) == 0)
@@ -222,7 +217,6 @@ struct StoreOpeningTests {
 
     @Test("on a network file system the rollback journal is used, fully synchronized, without shared memory")
     func rollbackJournal() async throws {
-        let fixture = try fixture.get()
         for _ in 1...2 {
             let store = try TokenStore(in: fixture.directory, fileSystem: .network, busyLimit: .seconds(30))
             #expect(try store.connection.setting("journal_mode") == "truncate")
@@ -235,7 +229,6 @@ struct StoreOpeningTests {
 
     @Test("a store created on a local disk is converted to the rollback journal, and back")
     func movedStore() throws {
-        let fixture = try fixture.get()
         for fileSystem in [FileSystemKind.local, .network, .local] {
             let store = try TokenStore(in: fixture.directory, fileSystem: fileSystem, busyLimit: .seconds(30))
             _ = try store.add(sampleEntry())
@@ -245,7 +238,6 @@ struct StoreOpeningTests {
 
     @Test("a network file system without locks is refused, with a hint")
     func networkWithoutLocks() throws {
-        let fixture = try fixture.get()
         #expect {
             try TokenStore(in: fixture.directory, fileSystem: .networkWithoutLocks, busyLimit: .seconds(1))
         } throws: { error in
@@ -257,6 +249,6 @@ struct StoreOpeningTests {
 
     @Test("local directories are distinguished from network ones")
     func detection() throws {
-        #expect(try FileSystemKind.detect(fixture.get().directory) == .local)
+        #expect(try FileSystemKind.detect(fixture.directory) == .local)
     }
 }

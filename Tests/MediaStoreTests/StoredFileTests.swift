@@ -5,7 +5,13 @@ import Testing
 
 @Suite("Stored details of files")
 struct StoredFileTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+    let store: TokenStore
+
+    init() throws {
+        fixture = try StoreFixture()
+        store = try fixture.store()
+    }
 
     private func file(_ date: String, fileID: Int64 = 18, host: String = "gighive.app", position: Int64 = 1)
         -> StoredFile
@@ -31,7 +37,6 @@ struct StoredFileTests {
 
     @Test("a file is read back as stored, one row for each event")
     func roundTrip() async throws {
-        let store = try fixture.get().store()
         try await store.commit("u-none", UploadChange(), token: sampleEntry(), stored: file("2026-05-01"))
         try await store.commit("u-none", UploadChange(), token: sampleEntry(), stored: file("2026-05-02", position: 4))
         #expect(try store.storedFiles(host: "gighive.app") == [file("2026-05-01"), file("2026-05-02", position: 4)])
@@ -41,7 +46,6 @@ struct StoredFileTests {
 
     @Test("a newer response for the same event replaces the older one")
     func replaced() async throws {
-        let store = try fixture.get().store()
         for position in [1, 3] as [Int64] {
             let stored = file("2026-05-01", position: position)
             try await store.commit("u-none", UploadChange(), token: sampleEntry(), stored: stored)
@@ -51,7 +55,6 @@ struct StoredFileTests {
 
     @Test("facts without values are read back without values")
     func empty() async throws {
-        let store = try fixture.get().store()
         let stored = StoredFile(host: "h", fileID: 1, checksumSHA256: "", facts: StoredFacts())
         try await store.commit("u-none", UploadChange(), token: sampleEntry(), stored: stored)
         #expect(try store.storedFiles(host: "h") == [stored])
@@ -59,7 +62,6 @@ struct StoredFileTests {
 
     @Test("the facts of a file are deleted with its entry")
     func removed() async throws {
-        let store = try fixture.get().store()
         try await store.commit("u-none", UploadChange(), token: sampleEntry(), stored: file("2026-05-01"))
         let other = file("2026-05-01", fileID: 19)
         try await store.commit("u-none", UploadChange(), token: sampleEntry(fileID: 19), stored: other)
@@ -69,7 +71,6 @@ struct StoredFileTests {
 
     @Test("clear purges the facts of its host only")
     func cleared() async throws {
-        let store = try fixture.get().store()
         for host in ["a", "b"] {
             let entry = try sampleEntry(host: host)
             try await store.commit("u-none", UploadChange(), token: entry, stored: file("2026-05-01", host: host))
@@ -82,7 +83,6 @@ struct StoredFileTests {
 
     @Test("a dry run of an import stores no facts")
     func dryRun() throws {
-        let store = try fixture.get().store()
         _ = try store.add([try sampleEntry()], isDryRun: true, stored: [file("2026-05-01")])
         #expect(try store.storedFiles(host: nil).isEmpty)
         _ = try store.add([try sampleEntry()], stored: [file("2026-05-01")])
@@ -91,7 +91,6 @@ struct StoredFileTests {
 
     @Test("the last known state of a guest's upload is kept with its time")
     func standing() async throws {
-        let store = try fixture.get().store()
         let record = sampleRecord()
         try store.insert(record)
         let standing = GuestStanding(state: "pending", notedAt: Date(timeIntervalSince1970: 1_780_000_000.25))

@@ -6,14 +6,15 @@ import Testing
 
 @Suite("The sync index and several processes")
 struct SyncProcessTests {
-    let fixture = Result { try IndexFixture() }
+    let fixture: IndexFixture
     let server = IndexFixture.server
+
+    init() throws { fixture = try IndexFixture() }
 
     @Test(
         "a kill while pages are stored leaves each with its cursor, or neither, and the next process completes the run"
     )
     func killed() throws {
-        let fixture = try fixture.get()
         var pages = 0
         for round in 1...6 {
             let worker = try WorkerProcess(["sync", fixture.directory.path, server, "100000", "200"])
@@ -32,7 +33,6 @@ struct SyncProcessTests {
         .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func killedAtEachWrite() throws {
-        let fixture = try fixture.get()
         _ = try fixture.index()
         // Opening and starting take some of these writes, a page of five photos about fifteen.
         for write in 1...48 {
@@ -50,7 +50,7 @@ struct SyncProcessTests {
 
     /// The number of pages that the cursor indicates; checks that this many are stored, counted and seen.
     private func checkWholePages(of size: Int) throws -> Int {
-        let row = try fixture.get().rawDatabase().read { db in
+        let row = try fixture.rawDatabase().read { db in
             try Row.fetchOne(
                 db,
                 sql: """
@@ -69,23 +69,23 @@ struct SyncProcessTests {
     }
 
     private func checkContinues(after pages: Int, of size: Int) throws {
-        let path = try fixture.get().directory.path
+        let path = fixture.directory.path
         let worker = try WorkerProcess(["sync", path, server, "\(pages + 2)", "\(size)"])
         #expect(try worker.line() == "begun")
         #expect(try worker.line() == "\(pages + 1)")
         #expect(try worker.line() == "\(pages + 2)")
         #expect(try worker.line() == "finished \((pages + 2) * size)")
         #expect(try worker.wait() == 0)
-        let ids = try fixture.get().index().all().map(\.id)
+        let ids = try fixture.index().all().map(\.id)
         #expect(ids == (0..<(pages + 2) * size).map(String.init))
     }
 
     @Test("processes that synchronize different servers concurrently both finish with all photos")
     func differentServers() throws {
-        let path = try fixture.get().directory.path
+        let path = fixture.directory.path
         let workers = try (1...4).map { try WorkerProcess(["sync", path, "https://\($0).example", "25", "200"]) }
         #expect(try workers.map { try $0.wait() } == [0, 0, 0, 0])
-        let index = try fixture.get().index()
+        let index = try fixture.index()
         for number in 1...4 {
             #expect(try index.counts(of: "https://\(number).example", device: nil).legacy == 5000)
             #expect(try index.photos(["4999"], of: "https://\(number).example").count == 1)
@@ -94,7 +94,7 @@ struct SyncProcessTests {
 
     @Test("a run taken over by another process is refused, and the other process continues with its pages")
     func takenOver() throws {
-        let path = try fixture.get().directory.path
+        let path = fixture.directory.path
         let first = try WorkerProcess(["sync", path, server, "3", "200", "wait"])
         #expect(try first.line() == "begun")
         first.send("\n")
@@ -109,7 +109,7 @@ struct SyncProcessTests {
         #expect(try second.line() == "3")
         #expect(try second.line() == "finished 600")
         #expect(try second.wait() == 0)
-        #expect(try fixture.get().index().counts(of: server, device: nil).legacy == 600)
+        #expect(try fixture.index().counts(of: server, device: nil).legacy == 600)
     }
 
     @Test(
@@ -117,7 +117,6 @@ struct SyncProcessTests {
         arguments: [true, false]
     )
     func concurrentCreation(isCorrupt: Bool) throws {
-        let fixture = try fixture.get()
         if isCorrupt { try Data("no database".utf8).write(to: URL(fileURLWithPath: fixture.path)) }
         let workers = try (1...16).map {
             try WorkerProcess(["sync", fixture.directory.path, "https://\($0)", "1", "200"])

@@ -6,12 +6,17 @@ import Testing
 
 @Suite("Reading the sync index")
 struct SyncReadingTests {
-    let fixture = Result { try IndexFixture() }
+    let fixture: IndexFixture
+    let index: SyncIndex
     let server = IndexFixture.server
+
+    init() throws {
+        fixture = try IndexFixture()
+        index = try fixture.index()
+    }
 
     @Test("filters by origin and time, in the order of upload")
     func filters() throws {
-        let index = try fixture.get().index()
         let devices = [nil, IndexFixture.phone, IndexFixture.tablet]
         let photos = (0..<12).map { samplePhoto($0, device: devices[$0 % 3]) }
         try index.synchronize([photos.shuffled()])
@@ -32,8 +37,6 @@ struct SyncReadingTests {
 
     @Test("blocks have up to 500 photos, even if all have the same time, and do not block writers")
     func blocks() throws {
-        let fixture = try fixture.get()
-        let index = try fixture.index()
         let photos = (0..<1203).map { number in
             var photo = samplePhoto(number)
             photo.uploadedAt = samplePhoto(0).uploadedAt
@@ -53,8 +56,6 @@ struct SyncReadingTests {
 
     @Test("blocks are found by key: the last one is as fast as the first")
     func keyset() throws {
-        let fixture = try fixture.get()
-        let index = try fixture.index()
         try index.synchronize([(0..<10).map { samplePhoto($0) }])
         let plan = try fixture.rawDatabase().read { db in
             try Row.fetchAll(
@@ -73,7 +74,6 @@ struct SyncReadingTests {
 
     @Test("an error thrown by the body stops the reading")
     func bodyThrows() throws {
-        let index = try fixture.get().index()
         try index.synchronize([(0..<600).map { samplePhoto($0) }])
         var calls = 0
         #expect(throws: CancellationError.self) {
@@ -87,7 +87,6 @@ struct SyncReadingTests {
 
     @Test("claimed photos belong to the device, and are counted there")
     func setOrigin() throws {
-        let index = try fixture.get().index()
         let photos = (1...4).map { samplePhoto($0, device: nil) }
         try index.synchronize([photos])
         try index.synchronize([Array(photos[..<3])])
@@ -103,7 +102,6 @@ struct SyncReadingTests {
 
     @Test("photos that this process deleted on the server are marked as deleted without another run")
     func markGone() throws {
-        let index = try fixture.get().index()
         let photos = (1...4).map { samplePhoto($0) }
         try index.synchronize([photos])
         #expect(try index.markGone([photos[1].id, photos[1].id, "unknown"], of: server))
@@ -119,7 +117,6 @@ struct SyncReadingTests {
 
     @Test("photos with a new ID are removed without being marked as deleted")
     func removeReplaced() throws {
-        let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
         try index.synchronize([photos])
         #expect(try index.remove([photos[1].id, "unknown"], of: server))
@@ -131,7 +128,6 @@ struct SyncReadingTests {
 
     @Test("photos that an unfinished run may have seen are kept")
     func markGoneDuringARun() throws {
-        let index = try fixture.get().index()
         let photos = (1...4).map { samplePhoto($0) }
         try index.synchronize([photos])
         var run = try index.begin(server, account: "me", kind: .full, restarts: true, now: Date())
@@ -146,7 +142,6 @@ struct SyncReadingTests {
 
     @Test("a renamed device is renamed for all its photos")
     func renamedDevice() throws {
-        let index = try fixture.get().index()
         try index.synchronize([[samplePhoto(1), samplePhoto(2)]])
         var phone = IndexFixture.phone
         phone.name = "New phone"
@@ -157,7 +152,6 @@ struct SyncReadingTests {
 
     @Test("texts are stored unchanged", arguments: ["", "é€😀", String(repeating: "long name ", count: 30)])
     func texts(name: String) throws {
-        let index = try fixture.get().index()
         var photo = samplePhoto(1)
         (photo.originalFilename, photo.id) = (name, "id of another form \(name)")
         try index.synchronize([[photo]])
@@ -167,7 +161,6 @@ struct SyncReadingTests {
 
     @Test("deleted photos are found by ID and digest, on request")
     func gonePhotos() throws {
-        let index = try fixture.get().index()
         let photos = (0..<3).map { samplePhoto($0) }
         try index.synchronize([photos])
         try index.synchronize([Array(photos.dropFirst())])
@@ -179,13 +172,12 @@ struct SyncReadingTests {
 
     @Test("IDs and digests are found while a run without their indexes is in progress", arguments: [true, false])
     func duringBulk(queriesFirst: Bool) throws {
-        let index = try fixture.get().index()
         let before = samplePhoto(1)
         try index.synchronize([[before]])
         if queriesFirst { #expect(try index.photos(withDigests: [before.sha256], of: server) == [before]) }
         var run = try index.begin(server, account: "me", kind: .full, restarts: true, now: Date())
         run = try index.append([before, samplePhoto(2)], cursor: "c", totalCount: 100_000, to: run)
-        let names = try fixture.get().rawDatabase().read { db in
+        let names = try fixture.rawDatabase().read { db in
             try String.fetchAll(
                 db,
                 sql: "SELECT name FROM sqlite_schema WHERE name IN ('photos_by_id', 'photos_by_digest')"

@@ -6,13 +6,18 @@ import Testing
 
 @Suite("Runs of the sync index")
 struct SyncRunTests {
-    let fixture = Result { try IndexFixture() }
+    let fixture: IndexFixture
+    let index: SyncIndex
     let server = IndexFixture.server
     let now = Date(timeIntervalSince1970: 1_780_000_000)
 
+    init() throws {
+        fixture = try IndexFixture()
+        index = try fixture.index()
+    }
+
     @Test("the photos of a run are read back unchanged, oldest upload first")
     func roundTrip() throws {
-        let index = try fixture.get().index()
         var odd = samplePhoto(3, device: nil, name: "")
         odd.id = "ID with spaces, no UUID"
         odd.sha256 = "ABC"
@@ -36,7 +41,6 @@ struct SyncRunTests {
 
     @Test("photos on two pages of a run count once, and the later version is stored")
     func distinct() throws {
-        let index = try fixture.get().index()
         var renamed = samplePhoto(2)
         renamed.originalFilename = "renamed.jpg"
         let pages = [[samplePhoto(1), samplePhoto(2)], [renamed, samplePhoto(1)], [samplePhoto(3), samplePhoto(3)]]
@@ -54,7 +58,6 @@ struct SyncRunTests {
         arguments: [6, 20_000]
     )
     func movedPhoto(totalCount: Int64) throws {
-        let index = try fixture.get().index()
         var moved = samplePhoto(2)
         moved.uploadedAt = samplePhoto(900).uploadedAt
         let pages = [[samplePhoto(1), samplePhoto(2)], [samplePhoto(3), moved], [moved]]
@@ -76,8 +79,6 @@ struct SyncRunTests {
 
     @Test("a second run over the same photos writes no rows")
     func unchanged() throws {
-        let fixture = try fixture.get()
-        let index = try fixture.index()
         let pages = [(1...300).map { samplePhoto($0) }, (301...500).map { samplePhoto($0) }]
         try index.synchronize(pages)
         try fixture.rawDatabase().write { db in
@@ -97,7 +98,6 @@ struct SyncRunTests {
 
     @Test("every changed detail is detected and counted once")
     func changes() throws {
-        let index = try fixture.get().index()
         let photos = (1...9).map { samplePhoto($0) }
         try index.synchronize([photos])
         var changed = photos
@@ -119,7 +119,6 @@ struct SyncRunTests {
 
     @Test("a full run marks unseen photos as deleted, and restores those that reappear")
     func goneAndBack() throws {
-        let index = try fixture.get().index()
         let photos = (1...5).map { samplePhoto($0, device: $0 == 2 ? nil : IndexFixture.phone) }
         try index.synchronize([photos])
         let (_, changes) = try index.synchronize([[photos[0], photos[4]]])
@@ -142,7 +141,6 @@ struct SyncRunTests {
 
     @Test("an incremental run marks nothing as deleted, and restores the photos that it sees")
     func incremental() throws {
-        let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
         try index.synchronize([photos])
         try index.synchronize([[photos[0]]])
@@ -155,7 +153,6 @@ struct SyncRunTests {
 
     @Test("a restarted run discards the records of the earlier one")
     func seenBelongsToRun() throws {
-        let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
         try index.synchronize([photos])
         let first = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
@@ -167,7 +164,6 @@ struct SyncRunTests {
 
     @Test("an unfinished run marks nothing, and cannot be finished before its last page")
     func notAtEnd() throws {
-        let index = try fixture.get().index()
         try index.synchronize([(1...3).map { samplePhoto($0) }])
         var run = try index.begin(server, account: "me", kind: .full, restarts: true, now: now)
         run = try index.append([samplePhoto(1)], cursor: "c", totalCount: 3, to: run)
@@ -178,7 +174,6 @@ struct SyncRunTests {
 
     @Test("a listing of an empty server is complete")
     func emptyServer() throws {
-        let index = try fixture.get().index()
         try index.synchronize([[samplePhoto(1)]])
         let (run, changes) = try index.synchronize([[]])
         #expect(run.isAtEnd)
@@ -191,7 +186,6 @@ struct SyncRunTests {
 
     @Test("a run is resumed at its cursor, with its counts and a new number")
     func resumed() throws {
-        let fixture = try fixture.get()
         var run = try fixture.index().begin(server, account: "me", kind: .full, restarts: false, now: now)
         run = try fixture.index().append([samplePhoto(1), samplePhoto(2)], cursor: "c1", totalCount: 3, to: run)
         #expect(!run.isResumed)
@@ -215,7 +209,6 @@ struct SyncRunTests {
         arguments: Difference.allCases
     )
     func notResumed(difference: Difference) throws {
-        let index = try fixture.get().index()
         let since = SyncRun.Kind.since(samplePhoto(1).uploadedAt)
         let kind = difference == .since ? since : .full
         var run = try index.begin(server, account: "me", kind: kind, restarts: false, now: now)
@@ -233,7 +226,6 @@ struct SyncRunTests {
 
     @Test("a run whose last page is stored resumes at its end, without a further page")
     func resumedAtEnd() throws {
-        let index = try fixture.get().index()
         let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
         _ = try index.append([samplePhoto(1)], cursor: nil, totalCount: 1, to: run)
         let resumed = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
@@ -246,7 +238,6 @@ struct SyncRunTests {
         arguments: [86_400, 86_401, -86_401]
     )
     func tooOld(seconds: Double) throws {
-        let index = try fixture.get().index()
         let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
         _ = try index.append([samplePhoto(1)], cursor: "c", totalCount: 3, to: run)
         let next = try index.begin(server, account: "me", kind: .full, restarts: false, now: now + seconds)
@@ -256,7 +247,6 @@ struct SyncRunTests {
 
     @Test("a full run is dated by its start: only deletions before that are certain to be detected")
     func resumedFullRunClaimsNoMore() throws {
-        let index = try fixture.get().index()
         var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
         _ = try index.append([samplePhoto(1)], cursor: "c", totalCount: 2, to: run)
         run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now + 3600)
@@ -274,7 +264,6 @@ struct SyncRunTests {
 
     @Test("the time of a photo in the future is not used as a watermark", arguments: [0, 1])
     func horizon(microsecond: Int64) throws {
-        let index = try fixture.get().index()
         var future = samplePhoto(9)
         future.uploadedAt.microseconds = Int64(now.timeIntervalSince1970 + 86_400) * 1_000_000 + microsecond
         var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
@@ -298,7 +287,6 @@ struct SyncRunTests {
 
     @Test("photos added by an unfinished run are counted by the next one")
     func addedByUnfinishedRun() throws {
-        let index = try fixture.get().index()
         let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
         _ = try index.append([samplePhoto(1)], cursor: "c", totalCount: 2, to: run)
         var next = try index.begin(server, account: "me", kind: .full, restarts: true, now: now)
@@ -309,7 +297,6 @@ struct SyncRunTests {
 
     @Test("a run superseded by another one is refused, and stores nothing")
     func superseded() throws {
-        let fixture = try fixture.get()
         let (mine, other) = (try fixture.index(), try fixture.index())
         var run = try mine.begin(server, account: "me", kind: .full, restarts: false, now: now)
         run = try mine.append([samplePhoto(1)], cursor: "c1", totalCount: 3, to: run)
@@ -330,7 +317,6 @@ struct SyncRunTests {
         arguments: [true, false]
     )
     func accountChange(hasOtherServer: Bool) throws {
-        let index = try fixture.get().index()
         if hasOtherServer { try index.synchronize([[samplePhoto(7)]], server: "https://other") }
         try index.synchronize([[samplePhoto(1), samplePhoto(2, device: nil)]])
         _ = try index.begin(server, account: "you", kind: .full, restarts: false, now: now)
@@ -345,7 +331,6 @@ struct SyncRunTests {
 
     @Test("the watermark changes only when a run is complete")
     func watermark() throws {
-        let index = try fixture.get().index()
         #expect(try index.state(of: server) == nil)
         var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
         run = try index.append([samplePhoto(5), samplePhoto(4)], cursor: "c", totalCount: 3, to: run)
@@ -380,8 +365,6 @@ struct SyncRunTests {
 
     @Test("removing a server removes all of its data")
     func forget() throws {
-        let fixture = try fixture.get()
-        let index = try fixture.index()
         try index.synchronize([[samplePhoto(1)]])
         _ = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
         try index.forget(server)

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Token export")
 struct TokenExportTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     /// A line written by hand.
     private static let line = """
@@ -119,7 +121,7 @@ struct TokenExportTests {
 
     @Test("each entry is added, known, deleted or conflicting; a dry run changes nothing")
     func outcomes() throws {
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         let known = try sampleEntry(fileID: 1)
         let buried = try sampleEntry(fileID: 2)
         let mine = try sampleEntry(fileID: 3)
@@ -140,7 +142,7 @@ struct TokenExportTests {
 
     @Test("the export of one store is imported by another, including superseded rows")
     func betweenStores() throws {
-        let first = try fixture.get().store()
+        let first = try fixture.store()
         for (id, digit, seconds) in [(1, "a", 1.0), (1, "b", 1.0), (2, "a", 3.125)] as [(Int64, Character, Double)] {
             var entry = try sampleEntry(fileID: id, digit: digit, at: seconds)
             entry.baseURL = "https://gighive.app"

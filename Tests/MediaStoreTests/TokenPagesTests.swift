@@ -7,11 +7,13 @@ import Testing
 
 @Suite("Tokens in pages")
 struct TokenPagesTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
 
     /// More than two pages; every third has the time of its predecessor.
     private func filled(_ count: Int = 2500) throws -> TokenStore {
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         var entries: [TokenEntry] = []
         for number in 1...count {
             var entry = try #require(StoreFiles.entry(number))
@@ -43,7 +45,7 @@ struct TokenPagesTests {
 
     @Test("entries with the same time fill several pages", arguments: [TokenPages.Order.newestFirst, .oldestFirst])
     func oneMoment(order: TokenPages.Order) throws {
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         let entries = try (1...2500).map { (number: Int) -> TokenEntry in
             var entry = try #require(StoreFiles.entry(number))
             entry.createdAt = Date(timeIntervalSince1970: 1_780_000_000 + (number > 2300 ? 1 : 0))
@@ -57,7 +59,7 @@ struct TokenPagesTests {
 
     @Test("superseded entries are returned only on request")
     func superseded() throws {
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         _ = try store.add(sampleEntry(digit: "a"))
         _ = try store.add(sampleEntry(digit: "b", at: 1_780_000_001))
         #expect(try all(TokenPages(of: store, host: nil)).map(\.token) == [sampleToken("b")])
@@ -125,7 +127,7 @@ struct TokenPagesTests {
     @Test("an import in pages stores all or nothing, and a dry run counts the same")
     func addPages() throws {
         struct Broken: Error {}
-        let store = try fixture.get().store()
+        let store = try fixture.store()
         let first = try (1...3).map { try #require(StoreFiles.entry($0)) }
         let pages = [first, first + [try #require(StoreFiles.entry(4))]]
         func next(_ pages: [[TokenEntry]], throwing: Bool = false) -> () throws -> [TokenEntry]? {

@@ -6,11 +6,16 @@ import Testing
 
 @Suite("Tokens")
 struct TokenTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+    let store: TokenStore
+
+    init() throws {
+        fixture = try StoreFixture()
+        store = try fixture.store()
+    }
 
     @Test("an entry is read back as it was stored")
     func roundTrip() async throws {
-        let store = try fixture.get().store()
         var entry = try sampleEntry()
         try await store.commit("u-none", UploadChange(), token: entry)
         let found = try #require(try store.tokens(host: "gighive.app").first)
@@ -21,7 +26,6 @@ struct TokenTests {
 
     @Test("entries are listed newest first, for one host or for all")
     func order() async throws {
-        let store = try fixture.get().store()
         for (fileID, seconds, host) in [(1, 10.0, "a"), (2, 30.0, "a"), (3, 20.0, "b"), (4, 20.0, "a")] {
             let entry = try sampleEntry(host: host, fileID: Int64(fileID), at: seconds)
             try await store.commit("u-none", UploadChange(), token: entry)
@@ -33,7 +37,6 @@ struct TokenTests {
 
     @Test("the newest entry of a key is primary, whatever the order", arguments: [[1.0, 2.0], [2.0, 1.0]])
     func superseding(times: [Double]) async throws {
-        let store = try fixture.get().store()
         for seconds in times {
             let entry = try sampleEntry(digit: seconds == 2 ? "b" : "a", at: seconds)
             try await store.commit("u-none", UploadChange(), token: entry)
@@ -49,7 +52,6 @@ struct TokenTests {
 
     @Test("another checksum or host under the same ID is another key")
     func keys() async throws {
-        let store = try fixture.get().store()
         for (host, checksum) in [("a", "1"), ("a", "2"), ("b", "1")] {
             let entry = try sampleEntry(host: host, checksum: checksum)
             try await store.commit("u-none", UploadChange(), token: entry)
@@ -59,7 +61,6 @@ struct TokenTests {
 
     @Test("a missing token never overwrites a token")
     func missingTokenKeepsToken() async throws {
-        let store = try fixture.get().store()
         let record = sampleRecord()
         try store.insert(record)
         try await store.commit(record.uploadID, UploadChange(state: .done), token: sampleEntry())
@@ -70,7 +71,6 @@ struct TokenTests {
 
     @Test("the same token stored twice is one row")
     func storedTwice() async throws {
-        let store = try fixture.get().store()
         for _ in 1...2 { try await store.commit("u-none", UploadChange(), token: sampleEntry()) }
         #expect(try store.add(sampleEntry()) == false)
         #expect(try store.tokens(host: nil, includeSuperseded: true).count == 1)
@@ -78,7 +78,6 @@ struct TokenTests {
 
     @Test("a token is stored even if the journal has lost its upload")
     func tokenWithoutUpload() async throws {
-        let store = try fixture.get().store()
         try await store.commit("u-lost", UploadChange(state: .done), token: sampleEntry())
         #expect(try store.tokens(host: nil).count == 1)
     }
@@ -87,7 +86,6 @@ struct TokenTests {
 
     @Test("removing an entry removes the superseded rows and keeps other keys")
     func removal() async throws {
-        let store = try fixture.get().store()
         try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "a", at: 1))
         try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "b", at: 2))
         try await store.commit("u-none", UploadChange(), token: sampleEntry(fileID: 19, at: 1))
@@ -97,7 +95,6 @@ struct TokenTests {
 
     @Test("removing keeps a row that another process has stored in the meantime")
     func removalKeepsNewer() async throws {
-        let store = try fixture.get().store()
         let shown = try sampleEntry(digit: "a", at: 1)
         try await store.commit("u-none", UploadChange(), token: shown)
         try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "b", at: 2))
@@ -107,7 +104,6 @@ struct TokenTests {
 
     @Test("an import does not restore a removed entry, even one with whole seconds only")
     func tombstone() async throws {
-        let store = try fixture.get().store()
         let entry = try sampleEntry(at: 1_780_000_000.6)
         #expect(try store.add(entry))
         try store.remove(entry)
@@ -119,7 +115,6 @@ struct TokenTests {
 
     @Test("a new response for a removed key is stored and removes the tombstone")
     func commitLiftsTombstone() async throws {
-        let store = try fixture.get().store()
         let entry = try sampleEntry()
         _ = try store.add(entry)
         try store.remove(entry)
@@ -130,8 +125,6 @@ struct TokenTests {
 
     @Test("a tombstone does not contain the token")
     func tombstoneWithoutToken() async throws {
-        let fixture = try fixture.get()
-        let store = try fixture.store()
         _ = try store.add(sampleEntry())
         try store.remove(sampleEntry())
         try store.connection.truncateLog()
@@ -142,7 +135,6 @@ struct TokenTests {
 
     @Test("clearing a host purges its entries and tombstones, but nothing of any other host")
     func clearHost() async throws {
-        let store = try fixture.get().store()
         let removed = try sampleEntry(host: "a", fileID: 1)
         _ = try store.add(removed)
         try store.remove(removed)
@@ -158,7 +150,6 @@ struct TokenTests {
 
     @Test("clearing keeps the journal rows of uploads in flight", arguments: UploadState.allCases)
     func clearKeepsRowsInFlight(state: UploadState) throws {
-        let store = try fixture.get().store()
         let record = sampleRecord(state: state)
         try store.insert(record)
         _ = try store.clear(host: nil)
@@ -167,8 +158,6 @@ struct TokenTests {
 
     @Test("after clearing, no byte of a token remains in any file, with other connections open")
     func clearLeavesNoBytes() async throws {
-        let fixture = try fixture.get()
-        let store = try fixture.store()
         let other = try fixture.store()
         for fileID in 1...100 {
             try await store.commit("u-none", UploadChange(), token: sampleEntry(fileID: Int64(fileID)))

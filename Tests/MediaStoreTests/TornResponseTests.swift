@@ -9,9 +9,11 @@ import Testing
 /// A power loss while a second upload reuses the pages of a log: each sector has any of its versions since the last
 /// synchronization. A response that is read is never mixed with the other one, but may be truncated or missing.
 @Suite struct TornResponseTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
     private let first = "u-aaaaaaaaaaaaaaaa"
     private let second = "u-bbbbbbbbbbbbbbbb"
+
+    init() throws { fixture = try StoreFixture() }
 
     private func append(_ bytes: [UInt8], to record: RescueRecord) throws {
         try bytes.withUnsafeBytes { try record.append($0) }
@@ -30,7 +32,6 @@ import Testing
 
     /// The content of the file after each write, from the first response on the disk to the second.
     private func history(_ old: [UInt8], _ new: [UInt8], pieces: Int) async throws -> [[UInt8]] {
-        let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory, isOpen: true)
         defer { log.close() }
         let record = try log.reserve(for: first)
@@ -122,7 +123,6 @@ import Testing
     }
 
     @Test func aResponseThatEndsWithZerosKeepsThem() throws {
-        let fixture = try fixture.get()
         do {
             let record = try RescueLog(in: fixture.directory).reserve(for: first)
             try record.begin(status: 201)

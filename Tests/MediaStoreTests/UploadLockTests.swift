@@ -6,11 +6,14 @@ import Testing
 
 @Suite("Upload lock")
 struct UploadLockTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+
+    init() throws { fixture = try StoreFixture() }
+
+    private var directory: DataDirectory { fixture.directory }
 
     @Test("a lock has one owner in a process; the next one gets it after the release")
     func oneOwner() throws {
-        let directory = try fixture.get().directory
         let lock = try #require(try UploadLock.acquire("u-1", in: directory))
         #expect(try UploadLock.acquire("u-1", in: directory) == nil)
         let other = try UploadLock.acquire("u-2", in: directory)
@@ -26,7 +29,6 @@ struct UploadLockTests {
 
     @Test("all locks together use one file, which is readable by its owner only")
     func oneFile() throws {
-        let directory = try fixture.get().directory
         let locks = try ["u-1", "u-2", "f-1-2-3"].map { try #require(try UploadLock.acquire($0, in: directory)) }
         let path = directory.file("locks")
         #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["uploads.lock"])
@@ -38,7 +40,6 @@ struct UploadLockTests {
 
     @Test("all locks of a process use one descriptor, which is closed with the last one")
     func oneDescriptor() throws {
-        let directory = try fixture.get().directory
         let first = try #require(try UploadLock.acquire("u-1", in: directory))
         let second = try #require(try UploadLock.acquire("u-2", in: directory))
         #expect(descriptorCount(of: directory) == 1)
@@ -53,7 +54,6 @@ struct UploadLockTests {
 
     @Test("the descriptor does not stay open without a lock")
     func closed() throws {
-        let directory = try fixture.get().directory
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
         #expect(descriptorCount(of: directory) == 0)
     }
@@ -68,14 +68,12 @@ struct UploadLockTests {
 
     @Test("the lock is released with its object")
     func endsWithObject() throws {
-        let directory = try fixture.get().directory
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
     }
 
     @Test("a lock held by another process lasts until that process exits, for whatever reason")
     func otherProcess() throws {
-        let directory = try fixture.get().directory
         let owner = try WorkerProcess(["lock", directory.path, "u-1"])
         #expect(try owner.line() == "locked")
         #expect(try UploadLock.acquire("u-1", in: directory) == nil)
@@ -89,7 +87,6 @@ struct UploadLockTests {
 
     @Test("there are never two owners, however often the lock changes owners")
     func neverTwoOwners() throws {
-        let directory = try fixture.get().directory
         let owners = Atomic(0)
         let overlaps = Atomic(0)
         DispatchQueue.concurrentPerform(iterations: 8) { _ in

@@ -117,8 +117,7 @@ struct MultipartFormTests {
             init(_ descriptor: Int32) { self.descriptor = descriptor }
             deinit { close(descriptor) }
         }
-        let path = directory.file("shared")
-        try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("shared", "abc".utf8)
         var owner: Owner? = Owner(open(path, O_RDONLY))
         let descriptor = try #require(owner?.descriptor)
         var content = owner.map { FileContent(sharing: descriptor, of: $0, byteCount: 3) }

@@ -96,7 +96,6 @@ func transportError(
 
 /// A file with these bytes, open for reading.
 func openFile(_ bytes: [UInt8], in directory: TemporaryDirectory) throws -> (path: String, content: FileContent) {
-    let path = directory.file(UUID().uuidString)
-    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    let path = try directory.write(UUID().uuidString, bytes)
     return (path, FileContent(owning: open(path, O_RDONLY), byteCount: Int64(bytes.count)))
 }

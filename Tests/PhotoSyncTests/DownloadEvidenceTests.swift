@@ -90,8 +90,7 @@ import Testing
     @Test func aFileWithTheRightHashIsValidRegardlessOfItsID() async throws {
         let body = SmallPhoto.stampedText("4ad8a4cc-3164-4b56-b986-11cd9f6d52da")
         let server = try DownloadServer(files: ["a": File(body: body, digest: try digest(of: body))])
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of(body, id: "a")])
+        let bench = try DownloadBench(server.address, indexing: [try .of(body, id: "a")])
         #expect(await bench.run().only?.state == .verified)
     }
 
@@ -101,8 +100,7 @@ import Testing
         let server = try DownloadServer(
             files: ["a": File(body: SmallPhoto.stampedText("a", "text"), digest: try digest(of: uploaded))]
         )
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of(uploaded, id: "a")])
+        let bench = try DownloadBench(server.address, indexing: [try .of(uploaded, id: "a")])
         #expect(await bench.run().only?.state == .rewritten)
     }
 

@@ -36,8 +36,7 @@ import Testing
         let server = try DownloadServer { request in
             request.id == "a" ? .refusal(status, text) : .file(File(body: "b", digest: try digest(of: "b")))
         }
-        let bench = try DownloadBench(server.address)
-        try bench.index(try photos("a", "b"))
+        let bench = try DownloadBench(server.address, indexing: try photos("a", "b"))
         let outcome = await bench.run()
         #expect(outcome.error == nil)
         #expect(outcome["a"]?.error?.code == code)
@@ -50,8 +49,7 @@ import Testing
         let server = try DownloadServer { request in
             request.number == 1 ? .refusal(500, "Database error") : .file(File(body: "a", digest: try digest(of: "a")))
         }
-        let bench = try DownloadBench(server.address)
-        try bench.index(try photos("a"))
+        let bench = try DownloadBench(server.address, indexing: try photos("a"))
         #expect(await bench.run(retries: 1).only?.attempts == 2)
     }
 
@@ -65,8 +63,7 @@ import Testing
         let response =
             "HTTP/1.1 \(status) No\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         let server = try DownloadServer { _ in .raw(response) }
-        let bench = try DownloadBench(server.address)
-        try bench.index(try photos("a", "b", "c"))
+        let bench = try DownloadBench(server.address, indexing: try photos("a", "b", "c"))
         let outcome = await bench.run(retries: 5)
         #expect(outcome.error?.code == code)
         #expect(server.requests.count == 1)
@@ -89,8 +86,7 @@ import Testing
             done.wait()
             return .refusal(500, "too late")
         }
-        let bench = try DownloadBench(server.address)
-        try bench.index(try photos("a", "b", "c"))
+        let bench = try DownloadBench(server.address, indexing: try photos("a", "b", "c"))
         let outcome = await bench.run(jobs: 2)
         #expect(outcome.error?.code == .unauthorized)
         #expect(outcome["a"]?.state == .failed && outcome["a"]?.endsRun == true)
@@ -102,8 +98,7 @@ import Testing
 
     @Test func anUnreachableServerEndsTheRun() async throws {
         let server = try server()
-        let bench = try DownloadBench(server.address)
-        try bench.index(try photos("a", "b"))
+        let bench = try DownloadBench(server.address, indexing: try photos("a", "b"))
         server.stop()
         let outcome = await bench.run()
         #expect(outcome.error?.code == .transport)
@@ -115,8 +110,7 @@ import Testing
         let server = try DownloadServer { [address = other.address] request in
             .refusal(302, "elsewhere", headers: ["Location: \(address)/api/photos/\(request.id)/download"])
         }
-        let bench = try DownloadBench(server.address)
-        try bench.index(try photos("a"))
+        let bench = try DownloadBench(server.address, indexing: try photos("a"))
         let outcome = await bench.run()
         #expect(outcome.error?.code == .redirected)
         #expect(other.connectionCount == 0)
@@ -125,8 +119,7 @@ import Testing
 
     @Test func anIDFromTheServerCannotChangeThePath() async throws {
         let server = try server()
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of("x", id: "../../admin?x=1#y")])
+        let bench = try DownloadBench(server.address, indexing: [try .of("x", id: "../../admin?x=1#y")])
         await bench.run()
         #expect(server.requests.map(\.target) == ["/api/photos/..%2F..%2Fadmin%3Fx%3D1%23y/download"])
     }
@@ -144,8 +137,7 @@ import Testing
             )
             connection.waitForClose()
         }
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of(long, id: "a")])
+        let bench = try DownloadBench(server.address, indexing: [try .of(long, id: "a")])
         let control = TransferControl()
         async let stopped: Void = {
             await begun.opened()
@@ -276,8 +268,7 @@ import Testing
             }
             return .file(File(body: request.id, digest: try digest(of: request.id)))
         }
-        let bench = try DownloadBench(server.address)
-        try bench.index(try photos("a", "b"))
+        let bench = try DownloadBench(server.address, indexing: try photos("a", "b"))
         async let first = bench.run()
         await begun.opened()
         let second = await bench.run()

@@ -21,8 +21,7 @@ import Testing
         }
 
         func upload(_ bytes: [UInt8], _ name: String) async throws {
-            let path = bench.temporary.file("upload")
-            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            let path = try bench.temporary.write("upload", bytes)
             let result = try await ChildProcess.run(
                 "curl",
                 [

@@ -168,8 +168,7 @@ import Testing
 
     @Test func anEditedCopyIsNeverChanged() async throws {
         let server = try server(["a": "first"])
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of("first", id: "a")])
+        let bench = try DownloadBench(server.address, indexing: [try .of("first", id: "a")])
         await bench.run()
         try bench.put("edited by its owner", "2024/03/IMG_1.jpg")
         let outcome = await bench.run()
@@ -189,8 +188,7 @@ import Testing
     /// Damage need not change size or modification time: the copy of a specified photo is read.
     @Test func aDamagedCopyOfASpecifiedPhotoIsDownloadedAgain() async throws {
         let server = try server(["a": "first"])
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of("first", id: "a")])
+        let bench = try DownloadBench(server.address, indexing: [try .of("first", id: "a")])
         await bench.run()
         let path = "\(bench.target)/2024/03/IMG_1.jpg"
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -281,8 +279,7 @@ import Testing
         let uploaded = SmallPhoto.stampedText("", "the bytes as uploaded")
         let stored = SmallPhoto.stampedText("a")
         let server = try DownloadServer(files: ["a": File(body: stored, digest: try digest(of: uploaded))])
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of(uploaded, id: "a")])
+        let bench = try DownloadBench(server.address, indexing: [try .of(uploaded, id: "a")])
         let existing = SmallPhoto.stampedText(stamp, addition)
         try bench.put(existing, "2024/03/IMG_1.jpg")
         let item = try #require(await bench.run().only)
@@ -365,8 +362,7 @@ import Testing
     ])
     func hostileNamesStayBelowTheTarget(_ name: String, _ expected: String) async throws {
         let server = try server(["a": "bytes"])
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of("bytes", id: "a", name: name)])
+        let bench = try DownloadBench(server.address, indexing: [try .of("bytes", id: "a", name: name)])
         let outcome = await bench.run()
         #expect(outcome.only?.state == .verified)
         #expect(try bench.files() == ["2024/03/\(expected)": "bytes"])
@@ -439,8 +435,7 @@ import Testing
     ])
     func theDateTakenSetsDirectoryAndTime(_ taken: String, _ directory: String, _ seconds: Int) async throws {
         let server = try server(["a": "bytes"])
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of("bytes", id: "a", taken: taken)])
+        let bench = try DownloadBench(server.address, indexing: [try .of("bytes", id: "a", taken: taken)])
         #expect(await bench.run().only?.state == .verified)
         #expect(try bench.files() == ["\(directory)/IMG_1.jpg": "bytes"])
         #expect(try bench.modificationTime("\(directory)/IMG_1.jpg") == seconds)

@@ -13,8 +13,7 @@ import Testing
     private let uploaded = "the bytes as uploaded"
 
     private func bench(_ server: DownloadServer, body: String? = nil) throws -> DownloadBench {
-        let bench = try DownloadBench(server.address)
-        try bench.index([try .of(body ?? uploaded, id: "a")])
+        let bench = try DownloadBench(server.address, indexing: [try .of(body ?? uploaded, id: "a")])
         return bench
     }
 

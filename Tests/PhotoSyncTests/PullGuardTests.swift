@@ -106,8 +106,7 @@ import Testing
     }
 
     @Test func aFilteredListingRestartsAtItsTime() async throws {
-        let bench = try PullBench(ServerPhotos(2))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(2)).pulled()
         // The first page of the new listing: the two known photos and this one, which is the cursor's anchor.
         let anchor = ServerPhotos.photo(10).id
         bench.server.change { state in
@@ -149,8 +148,7 @@ import Testing
 
     /// Trap 19: an incremental listing has no total, but the index must not have fewer photos than the server.
     @Test func anIncrementalPullWithGapsIsFollowedByAFullOne() async throws {
-        let bench = try PullBench(ServerPhotos(8))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(8)).pulled()
         // The photo was uploaded long before the overlap.
         bench.server.change { $0.serverPhotos.insert(ServerPhotos.photo(60, uploadedAt: -5000)) }
         let result = try await bench.pull(restarts: 1).run()
@@ -161,8 +159,7 @@ import Testing
     }
 
     @Test func aDryRunDetectsGapsAsWell() async throws {
-        let bench = try PullBench(ServerPhotos(8))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(8)).pulled()
         bench.server.change { $0.serverPhotos.insert(ServerPhotos.photo(60, uploadedAt: -5000)) }
         let result = try await bench.pull(dry: true).run()
         #expect(result.isFull)

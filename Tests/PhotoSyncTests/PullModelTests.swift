@@ -169,7 +169,7 @@ private final class MovingServer: Sendable {
     private let state: Mutex<State>
 
     init(seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let serverPhotos = ServerPhotos(random.below(30), pageSize: 1 + random.below(5))
         let wrong = [0, 0, 60, 250][random.below(4)]
         let moves = [0, 300, 800][random.below(3)]
@@ -297,16 +297,6 @@ extension MovingServer.State {
     }
 }
 
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): the same sequence on every
-/// machine.
-private struct SplitMix: Sendable {
-    var state: UInt64
-
-    mutating func below(_ bound: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int((mixed ^ (mixed >> 31)) % UInt64(max(bound, 1)))
-    }
+extension SplitMix {
+    fileprivate mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
 }

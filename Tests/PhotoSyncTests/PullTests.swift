@@ -49,8 +49,7 @@ import Testing
 
     /// Contract section 5 and traps 3, 4, 22: five minutes back, in UTC, and repeated photos count once.
     @Test func anIncrementalPullOverlapsByFiveMinutes() async throws {
-        let bench = try PullBench(ServerPhotos(4))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(4)).pulled()
         bench.server.change { state in
             // Late: uploaded before the watermark, but visible only now.
             state.serverPhotos.insert(ServerPhotos.photo(50, uploadedAt: -100))
@@ -68,8 +67,7 @@ import Testing
 
     /// Deletions and changed origins are never reported to an incremental run (contract section 5).
     @Test func onlyAFullPullDetectsDeletionsAndClaims() async throws {
-        let bench = try PullBench(ServerPhotos(5))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(5)).pulled()
         let old = bench.server.serverPhotos.photos[0]
         bench.server.change { state in
             state.serverPhotos.remove(old.id)
@@ -151,8 +149,7 @@ import Testing
 
     /// A login of another user registers another device.
     @Test func anotherUserStartsANewIndex() async throws {
-        let bench = try PullBench(ServerPhotos(4))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(4)).pulled()
         let other = bench.account.with(deviceID: ServerPhotos.phone.id)
         let result = try await Pull(other).run()
         #expect(result.isFull)
@@ -162,8 +159,7 @@ import Testing
 
     /// Without a device the key identifies the user, and no data of one user is reported as another's.
     @Test func anotherKeyWithoutDeviceStartsANewIndex() async throws {
-        let bench = try PullBench(ServerPhotos(4), device: nil)
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(4), device: nil).pulled()
         #expect(try await !bench.pull().run().isFull)
         let server = bench.account.client.server
         let other = SyncAccount(
@@ -191,8 +187,7 @@ import Testing
     @Test func aPhotoOfTheFarFutureHidesNoUpload() async throws {
         var serverPhotos = ServerPhotos(4)
         serverPhotos.insert(ServerPhotos.photo(40, uploadedAt: 2_400_000_000))
-        let bench = try PullBench(serverPhotos)
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(serverPhotos).pulled()
         #expect(try bench.state()?.watermark == ServerPhotos.photo(3).uploadedAt)
         bench.server.change { state in
             // The number of photos is unchanged, so only the listing shows it.

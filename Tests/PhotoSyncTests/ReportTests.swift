@@ -9,8 +9,7 @@ import Testing
 /// The report of `sync status` about server and index.
 @Suite struct ReportTests {
     @Test func serverAndIndexSideBySide() async throws {
-        let bench = try PullBench(ServerPhotos(5))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(5)).pulled()
         bench.server.change { $0.serverPhotos.insert(ServerPhotos.photo(9, origin: nil)) }
         let report = try await SyncReport.make(of: bench.account)
         #expect(report.health == ServerHealth(status: "healthy", isSetUp: true))

@@ -49,8 +49,7 @@ import Testing
     }
 
     @Test func equalFilesAreNotADifference() async throws {
-        let bench = try PullBench(ServerPhotos(7))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(7)).pulled()
         try await addCopy(bench, of: ServerPhotos.photo(3).id, "content")
         let (result, differences) = try await verify(bench)
         #expect((result.photos, result.copies) == (7, 1))
@@ -61,8 +60,7 @@ import Testing
     /// A copy that does not exist was not compared, even if the photo is in another file; a name that is only
     /// reserved is not an unfinished download.
     @Test func missingCopiesAreNotCompared() async throws {
-        let bench = try PullBench(ServerPhotos(4))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(4)).pulled()
         var copy = try await addCopy(bench, of: ServerPhotos.photo(1).id, "content")
         for name in ["moved", "lost"] {
             copy.path = Array(bench.directory.file(name).utf8)
@@ -107,8 +105,7 @@ import Testing
     }
 
     @Test func copiesWithAnAcceptedDeletionAreNotReported() async throws {
-        let bench = try PullBench(ServerPhotos(3))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(3)).pulled()
         let photo = ServerPhotos.photo(1)
         bench.server.change { $0.serverPhotos.remove(photo.id) }
         // A changed copy of a deleted photo is reported as well.
@@ -124,8 +121,7 @@ import Testing
     /// The path that verify prints.
     @Test(arguments: ["a.jpg.unverified", "a.jpg.2.unverified"])
     func anUnverifiedCopyIsForgottenByItsName(name: String) async throws {
-        let bench = try PullBench(ServerPhotos(3))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(3)).pulled()
         let id = ServerPhotos.photo(1).id
         bench.server.change { $0.serverPhotos.remove(id) }
         _ = try await bench.pull(full: true).run()
@@ -133,8 +129,7 @@ import Testing
         try bench.account.library.remove([copy])
         (copy.path, copy.temporaryName) = (Array(bench.directory.file("a.jpg").utf8), name)
         try await bench.account.library.keep([copy])
-        let file = bench.directory.file(name)
-        try Data("not verified".utf8).write(to: URL(fileURLWithPath: file))
+        let file = try bench.directory.write(name, "not verified".utf8)
         #expect(try await verify(bench).differences.map(\.path) == [Array(file.utf8)])
         let hashes = HashCache(directory: bench.directory.file("cache"))
         let accepted = try await DeletionAcceptance(bench.account, hashes: hashes).run([Array(file.utf8)])
@@ -144,8 +139,7 @@ import Testing
 
     /// Whether an unreadable copy changed is unknown.
     @Test func unreadableCopiesAreNeitherMissingNorChanged() async throws {
-        let bench = try PullBench(ServerPhotos(3))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(3)).pulled()
         var copy = try await addCopy(bench, of: ServerPhotos.photo(1).id, "content")
         try bench.account.library.remove([copy])
         symlink("loop", bench.directory.file("loop"))
@@ -163,8 +157,7 @@ import Testing
     }
 
     @Test func everyDifferenceIsReportedAndNothingChanged() async throws {
-        let bench = try PullBench(ServerPhotos(9))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(9)).pulled()
         let ids = (0..<9).map { ServerPhotos.photo($0).id }
         bench.server.change { state in
             state.serverPhotos.remove(ids[0])
@@ -222,8 +215,7 @@ import Testing
 
     /// A file with the recorded identity is not read, unless that is requested.
     @Test func unchangedFilesAreReadOnDemandOnly() async throws {
-        let bench = try PullBench(ServerPhotos(3))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(3)).pulled()
         var copy = try await addCopy(bench, of: ServerPhotos.photo(1).id, "damaged")
         var status = stat()
         #expect(stat(String(decoding: copy.path, as: UTF8.self), &status) == 0)
@@ -246,8 +238,7 @@ import Testing
     }
 
     @Test func anInconsistentListingIsNotAComparison() async throws {
-        let bench = try PullBench(ServerPhotos(9))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(9)).pulled()
         bench.server.change { state in
             state.after = { page, request, _ in
                 if request.cursor != nil { page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: 9) }
@@ -257,8 +248,7 @@ import Testing
     }
 
     @Test func aStopEndsTheComparison() async throws {
-        let bench = try PullBench(ServerPhotos(9))
-        _ = try await bench.pull().run()
+        let bench = try await PullBench(ServerPhotos(9)).pulled()
         let control = TransferControl()
         control.stop()
         let hashes = HashCache(directory: bench.directory.file("cache"))

@@ -51,8 +51,7 @@ import Testing
         let file = try bench.file()
         let first = try await bench.runner.run(["upload", file] + bench.login)
         #expect(first.exitCode == 0, "\(first.errors)")
-        let link = bench.runner.home.file("link")
-        try Data("\(server.address)/upload/\(Self.guestToken)\n".utf8).write(to: URL(fileURLWithPath: link))
+        let link = try bench.runner.home.write("link", "\(server.address)/upload/\(Self.guestToken)\n".utf8)
         chmod(link, 0o600)
         let other = try bench.file(KnownFile.twoBlocks.content, name: "two.mp4")
 

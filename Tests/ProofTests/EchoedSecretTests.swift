@@ -227,8 +227,7 @@ import Testing
         let token = "canary_token_of_an_event_link_1234567890_ab"
         let server = try Self.server(secret: token, Self.gigHivePage)
         let secrets = try TemporaryDirectory()
-        let link = secrets.file("link")
-        try Data("\(server.address)/upload/\(token)\n".utf8).write(to: URL(fileURLWithPath: link))
+        let link = try secrets.write("link", "\(server.address)/upload/\(token)\n".utf8)
         chmod(link, 0o600)
         try await expectMasked(by: server, password: "", secrets: [token]) {
             ["upload", try $0.file(), "--event-link-file", link, "--accept-terms", "--retries", "0"]

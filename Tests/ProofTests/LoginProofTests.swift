@@ -70,8 +70,7 @@ import Testing
             #expect(again.exitCode == (command == ["doctor"] ? 0 : 4), "\(again.output)")
             if command != ["doctor"] { #expect(error(again)["hint"] as? String == hint) }
         }
-        let file = bench.runner.home.file("secret")
-        try Data("uploader".utf8).write(to: URL(fileURLWithPath: file))
+        let file = try bench.runner.home.write("secret", "uploader".utf8)
         let flagged = try await bench.runner.run(words + ["--password-file", file])
         if command != ["doctor"] { #expect(error(flagged)["code"] as? String == "login_required") }
         #expect(try await basicRequests(sandbox) == 1)
@@ -125,8 +124,7 @@ import Testing
             }
         }
         let bench = try Self.bench(server.address)
-        let link = bench.runner.home.file("link")
-        try Data("\(server.address)/upload/\(token)\n".utf8).write(to: URL(fileURLWithPath: link))
+        let link = try bench.runner.home.write("link", "\(server.address)/upload/\(token)\n".utf8)
         chmod(link, 0o600)
         let result = try await bench.runner.run(
             ["upload", try bench.movie(5000), "--event-link-file", link, "--accept-terms", "--json"]

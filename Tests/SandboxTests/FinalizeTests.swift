@@ -186,8 +186,7 @@ import Testing
     // MARK: The hook
 
     @Test func anUnfinishedOrUnknownUploadIsAnInternalServerError() async throws {
-        let fixture = try await Fixture(arguments: ["--hook-wait", "0.3"])
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture(arguments: ["--hook-wait", "0.3"]).withUpload(length: 10)
         let unfinished = try await fixture.finalize(id)
         #expect(unfinished.status == 500)
         #expect(try unfinished.string("message") == Self.notYet(id))

@@ -19,9 +19,7 @@ struct Fixture {
 
     /// A file with unique content; the sandbox checks names and types, so text is sufficient.
     func file(_ name: String = "clip.mp4", content: String) throws -> String {
-        let path = media.file(UUID().uuidString + "-" + name)
-        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-        return path
+        try media.write(UUID().uuidString + "-" + name, content.utf8)
     }
 
     /// A file of this many bytes, without line ends.

@@ -25,8 +25,7 @@ import Testing
     @Test func aRestartKeepsFilesTokensAndNumbers() async throws {
         let data = try TemporaryDirectory()
         let media = try TemporaryDirectory()
-        let path = media.file("a.mp4")
-        try Data("kept".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try media.write("a.mp4", "kept".utf8)
         let first = try await SandboxProcess.start(data: data)
         let upload = try await curl([
             "-u", "uploader:uploader", "-F", "file=@\(path);type=video/mp4", "-F", "label=x",

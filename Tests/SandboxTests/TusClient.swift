@@ -22,6 +22,11 @@ extension Fixture {
         )
     }
 
+    /// The sandbox, and the ID of a new upload of this length.
+    func withUpload(length: Int) async throws -> (fixture: Fixture, id: String) {
+        (self, try await createUpload(length: length))
+    }
+
     /// Creates an upload of this length; returns its ID.
     func createUpload(
         length: Int,

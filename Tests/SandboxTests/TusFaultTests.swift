@@ -9,8 +9,7 @@ import Testing
         ("tus-delete:status=503", "DELETE"), ("tus-options:status=503", "OPTIONS"),
     ])
     func everyCallHasARoute(fault: String, method: String) async throws {
-        let fixture = try await Fixture()
-        let id = try await fixture.createUpload(length: 5)
+        let (fixture, id) = try await Fixture().withUpload(length: 5)
         try await fixture.sandbox.addFaults(fault)
         for other in ["OPTIONS", "HEAD", "PATCH", "POST", "DELETE"] {
             let path = ["POST", "OPTIONS"].contains(other) ? "" : id
@@ -62,8 +61,7 @@ import Testing
 
     @Test(arguments: cases)
     func appliesToAPatch(_ testCase: Case) async throws {
-        let fixture = try await Fixture()
-        let id = try await fixture.createUpload(length: 500_000)
+        let (fixture, id) = try await Fixture().withUpload(length: 500_000)
         try await fixture.sandbox.addFaults(testCase.fault)
         let content = String(repeating: "x", count: 500_000)
         let response = try await fixture.patch(id, at: 0, content)
@@ -104,8 +102,7 @@ import Testing
 
     @Test(arguments: [("forget", 404, 404), ("expire", 410, 410)])
     func anUploadIsLost(fault: String, first: Int, later: Int) async throws {
-        let fixture = try await Fixture()
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture().withUpload(length: 10)
         _ = try await fixture.patch(id, at: 0, "01234")
         try await fixture.sandbox.addFaults("tus-patch:\(fault),times=1")
         #expect(try await fixture.patch(id, at: 5, "56789").status == first)

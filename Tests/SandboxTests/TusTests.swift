@@ -150,8 +150,7 @@ import Testing
     ]
 
     @Test func refusesLikeTusdAndKeepsTheOffset() async throws {
-        let fixture = try await Fixture()
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture().withUpload(length: 10)
         _ = try await fixture.patch(id, at: 0, "01234")
         for refusal in Self.refusals {
             let body = refusal.body.map { ["--data-binary", $0] } ?? []
@@ -171,8 +170,7 @@ import Testing
     }
 
     @Test func aTerminatedUploadIsDeleted() async throws {
-        let fixture = try await Fixture()
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture().withUpload(length: 10)
         _ = try await fixture.patch(id, at: 0, "01234")
         #expect(try await fixture.tus("DELETE", id).status == 204)
         #expect(try await fixture.tus("HEAD", id).status == 404)
@@ -225,8 +223,7 @@ import Testing
     }
 
     @Test func aClientThatDisconnectsLeavesNothing() async throws {
-        let fixture = try await Fixture()
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture().withUpload(length: 10)
         // The client announces ten bytes, sends five and disconnects.
         let response = try await fixture.patch(
             id,
@@ -243,8 +240,7 @@ import Testing
     }
 
     @Test func anUploadIsLockedWhileAChunkIsWritten() async throws {
-        let fixture = try await Fixture(faults: ["tus-patch:stall,after=body"])
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture(faults: ["tus-patch:stall,after=body"]).withUpload(length: 10)
         async let stalled = fixture.patch(id, at: 0, "0123456789")
         try await fixture.sandbox.waitForRequests { $0.last?.bodyBytesRead ?? 0 >= 5 }
         try await fixture.sandbox.clearFaults()
@@ -259,8 +255,7 @@ import Testing
     }
 
     @Test func aClientThatDisconnectsFreesTheLock() async throws {
-        let fixture = try await Fixture(faults: ["tus-patch:stall,after=body,times=1"])
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture(faults: ["tus-patch:stall,after=body,times=1"]).withUpload(length: 10)
         let timeouts = ["-u", "uploader:uploader", "--max-time", "1"]
         #expect(try await fixture.patch(id, at: 0, "0123456789", options: timeouts).exitCode == 28)
         let deadline = ContinuousClock.now + .seconds(120)
@@ -286,8 +281,7 @@ import Testing
 
     /// Trap T21.
     @Test func aSenderThatStallsIsDisconnected() async throws {
-        let fixture = try await Fixture(arguments: ["--body-timeout", "0.3"])
-        let id = try await fixture.createUpload(length: 10)
+        let (fixture, id) = try await Fixture(arguments: ["--body-timeout", "0.3"]).withUpload(length: 10)
         let response = try await fixture.patch(id, at: 0, "01234", headers: ["Content-Length: 10"])
         #expect(response.status == 408)
         #expect(response.text.contains("<title>408 Request Timeout</title>"))

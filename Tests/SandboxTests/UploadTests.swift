@@ -88,11 +88,8 @@ import Testing
         let fixture = try await Fixture()
         // 300 kB of pseudo-random bytes, with text that resembles boundaries in them.
         var bytes = Data()
-        var state: UInt64 = 42
-        for index in 0..<300_000 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            bytes.append(UInt8(truncatingIfNeeded: state >> 33))
-            if index % 1000 == 0 { bytes.append(contentsOf: Array("\r\n--------------------------".utf8)) }
+        for seed in 0..<300 {
+            bytes.append(contentsOf: randomBytes(1000, seed: seed) + Array("\r\n--------------------------".utf8))
         }
         let path = try fixture.file(content: "")
         try bytes.write(to: URL(fileURLWithPath: path))

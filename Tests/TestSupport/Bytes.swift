@@ -11,6 +11,22 @@ public func randomBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
     }
 }
 
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): the same sequence on
+/// every machine.
+public struct SplitMix: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    public init(seed: UInt64) { state = seed }
+
+    public mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
+
 extension [UInt8] {
     /// The offset of the first of these bytes at or after `start`; nil if there are none.
     public func offset(of needle: [UInt8], from start: Int = 0) -> Int? {

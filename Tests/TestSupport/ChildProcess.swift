@@ -146,6 +146,22 @@ public final class ChildProcess: Sendable {
         }
     }
 
+    /// Waits until a text has been written, and sends a signal.
+    ///
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if the child exits without printing it.
+    public func signal(_ number: Int32, after text: String) async throws {
+        try await wait(for: text)
+        signal(number)
+    }
+
+    /// Waits for a prompt, and types a response.
+    ///
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if the child exits without printing the prompt.
+    public func respond(to prompt: String, with text: String) async throws {
+        try await wait(for: prompt)
+        write(text)
+    }
+
     /// Waits for the next line of standard output.
     ///
     /// - Returns: The line without its line break; nil if the output has ended.

@@ -27,4 +27,13 @@ public final class TemporaryDirectory: Sendable {
 
     /// Path of an entry in it.
     public func file(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file in it.
+    ///
+    /// - Returns: The path of the file.
+    @discardableResult
+    public func write(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
+        try Data(content).write(to: URL(fileURLWithPath: file(name)))
+        return file(name)
+    }
 }

@@ -42,8 +42,7 @@ import Testing
 
     /// A file in two events is listed twice.
     @Test func theEntriesOfTheListingAreCounted() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         for (date, entries) in [("2026-03-01", "1 entry"), ("2026-03-02", "2 entries")] {
             #expect(try await fixture.upload([file, "--event-date", date]).exitCode == 0)
             let doctor = try await fixture.runner.run(["doctor"] + fixture.login)

@@ -158,8 +158,7 @@ import Testing
     @Test(arguments: [true, false])
     func aReportThatCannotBeWrittenIsDetectedBeforeTheFirstCheck(isClip: Bool) async throws {
         let fixture = try await Fixture()
-        let clip = fixture.runner.home.file("clip.mp4")
-        try Data("a clip".utf8).write(to: URL(filePath: clip))
+        let clip = try fixture.runner.home.write("clip.mp4", "a clip".utf8)
         let report = try await fixture.smoke(["--junit", isClip ? clip : "/no/such/directory/report.xml"])
         #expect(report.result.exitCode == 2)
         let message =

@@ -19,8 +19,7 @@ import Testing
     /// Runs the command in the hint. The server's responses show that it supports logins.
     @Test func addressAndPasswordArePromptedFor() async throws {
         let child = try start(["login"])
-        try await child.wait(for: "Email address for \(sandbox.baseURL): ")
-        child.write("contributor@example.org\n")
+        try await child.respond(to: "Email address for \(sandbox.baseURL): ", with: "contributor@example.org\n")
         try await child.wait(for: "Password for contributor@example.org at \(sandbox.baseURL): ")
         child.write("contributor\n")
         let result = try await child.finish()
@@ -31,8 +30,7 @@ import Testing
     /// Another password would not help: there is no second prompt.
     @Test func aPasswordIsPromptedForOnlyOnce() async throws {
         let child = try start(["media", "list", "--user", "uploader"])
-        try await child.wait(for: "Password for uploader at \(sandbox.baseURL): ")
-        child.write("secret-word\n")
+        try await child.respond(to: "Password for uploader at \(sandbox.baseURL): ", with: "secret-word\n")
         let result = try await child.finish()
         #expect(result.exitCode == 4 && result.output.contains("requires a login"), "\(result.output)")
         #expect(!result.output.contains("attempt 2"))

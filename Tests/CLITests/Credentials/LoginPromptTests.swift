@@ -13,8 +13,7 @@ import Testing
     }
 
     private func upload(_ arguments: [String] = []) throws -> ChildProcess {
-        let path = runner.home.file("clip.mp4")
-        try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try runner.home.write("clip.mp4", "abc".utf8)
         return try runner.start(
             ["upload", path, "--server", sandbox.baseURL] + arguments,
             streams: .terminal(columns: 200)
@@ -23,10 +22,8 @@ import Testing
 
     @Test func aMissingUserIsPromptedFor() async throws {
         let child = try upload()
-        try await child.wait(for: "User name for \(sandbox.baseURL): ")
-        child.write("uploader\n")
-        try await child.wait(for: "Password for uploader at \(sandbox.baseURL): ")
-        child.write("uploader\n")
+        try await child.respond(to: "User name for \(sandbox.baseURL): ", with: "uploader\n")
+        try await child.respond(to: "Password for uploader at \(sandbox.baseURL): ", with: "uploader\n")
         #expect(try await child.finish().exitCode == 0)
     }
 
@@ -58,8 +55,7 @@ import Testing
 
     @Test(arguments: ["User name", "Password"]) func interruptingIsNotAnError(prompt: String) async throws {
         let child = try upload(prompt == "Password" ? ["--user", "uploader"] : [])
-        try await child.wait(for: "\(prompt) for ")
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: "\(prompt) for ")
         let result = try await child.finish()
         #expect(result.exitCode == 130 && !result.output.contains("error"), "\(result.output)")
     }

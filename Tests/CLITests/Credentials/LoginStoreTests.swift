@@ -144,8 +144,7 @@ import Testing
 
     @Test func credentialsOfTheRunTakePrecedence() async throws {
         let entry = LoginStore.Entry(login: Self.login)
-        let file = home.file("password")
-        try Data("p".utf8).write(to: URL(fileURLWithPath: file))
+        let file = try home.write("password", "p".utf8)
         chmod(file, 0o600)
         #expect(try await search(entry, CredentialFlags(passwordFile: file)).schemeName == "basic")
         #expect(try await search(entry, CredentialFlags(apiKeyFile: file)).schemeName == "api_key")

@@ -131,8 +131,7 @@ import Testing
             ["uploads", "delete", "1", "--yes", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
-        try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
-        child.write(response + "\n")
+        try await child.respond(to: "Remove the local entry or keep it? [remove/keep] ", with: response + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         let removal = "removed the local entry of 1 \"One\"; the file is still on "

@@ -86,8 +86,7 @@ import Testing
         }
         let runner = try BinaryRunner()
         let address = "http://127.0.0.1:\(site.port)"
-        let clip = runner.home.file("a.mp4")
-        try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: clip))
+        let clip = try runner.home.write("a.mp4", Data(repeating: 1, count: 100))
         let login = ["MEDIACTL_USER": "u", "MEDIACTL_PASSWORD": "p", "MEDIACTL_RETRIES": "0"]
         let key = ["MEDIACTL_API_KEY": String(repeating: "a", count: 64), "MEDIACTL_RETRIES": "0"]
         let commands: [(arguments: [String], variables: [String: String])] = [
@@ -126,8 +125,7 @@ import Testing
         let runner = try BinaryRunner()
         let (missing, empty) = (runner.home.file("nosuch.pem"), runner.home.file("empty.pem"))
         try Data("no certificate\n".utf8).write(to: URL(fileURLWithPath: empty))
-        let config = runner.home.file("config.yaml")
-        try Data("cacert: nosuch.pem\n".utf8).write(to: URL(fileURLWithPath: config))
+        let config = try runner.home.write("config.yaml", "cacert: nosuch.pem\n".utf8)
         let cases: [(flags: [String], variables: [String: String], text: String)] = [
             (["--cacert", missing], [:], "cannot read \"\(missing)\" (--cacert): no such file"),
             ([], ["MEDIACTL_CACERT": missing], "cannot read \"\(missing)\" (MEDIACTL_CACERT): no such file"),

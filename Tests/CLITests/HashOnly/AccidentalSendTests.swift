@@ -4,10 +4,13 @@ import Testing
 
 /// Nothing is sent by accident: neither by a mistyped command nor without a choice about depth.
 @Suite(.prompt) struct AccidentalSendTests {
+    let fixture: HashOnlyFixture
+
+    init() async throws { fixture = try await HashOnlyFixture.registered() }
+
     /// Words that users mistyped for commands.
     @Test(arguments: [["check"], ["send-all"], ["list2"], ["lst"], ["--json", "check"]])
     func aWordIsParsedAsACommand(words: [String]) async throws {
-        let fixture = try await HashOnlyFixture.registered()
         var runner = fixture.runner
         // Files with these names change nothing.
         let directory = runner.home.file("here")
@@ -36,7 +39,6 @@ import Testing
 
     @Test(arguments: ["missing.jpg", "", "pipe.jpg"])
     func everyArgumentIsCheckedAsAFileBeforeAnythingIsSent(name: String) async throws {
-        let fixture = try await HashOnlyFixture.registered()
         let path = fixture.runner.home.file(name)
         if name == "pipe.jpg" { try #require(mkfifo(path, 0o600) == 0) }
         let result = try await fixture.run([fixture.photo, path, "--no-depth"])
@@ -46,7 +48,6 @@ import Testing
     }
 
     @Test func aPhotoWithoutAChoiceIsNotSent() async throws {
-        let fixture = try await HashOnlyFixture.registered()
         let other = try fixture.file("other.jpg", "\u{ff}another")
         for command in [
             [fixture.photo], ["send", fixture.photo], ["send", fixture.photo, other, "--media-type", "photo"],
@@ -66,7 +67,6 @@ import Testing
     // Nothing is sent before the prompt is confirmed, and the default is no.
     @Test(arguments: [("yes\n", 0, 1), ("no\n", 2, 0), ("\n", 2, 0)] as [(String, Int32, Int)])
     func aTerminalPromptsAboutDepth(response: String, exitCode: Int32, submissions: Int) async throws {
-        let fixture = try await HashOnlyFixture.registered()
         let child = try fixture.runner.start(["hash-only", fixture.photo], streams: .terminal(columns: 200))
         try await child.wait(for: "Submit 1 capture without a depth map? [y/N] ")
         #expect(try await fixture.bodies().isEmpty)
@@ -77,7 +77,6 @@ import Testing
     }
 
     @Test func aVideoNeedsNoChoice() async throws {
-        let fixture = try await HashOnlyFixture.registered()
         let chain = String(repeating: "ab", count: 32) + ":2"
         let result = try await fixture.run([
             "send", "--digest", "sha256:" + String(repeating: "cd", count: 32), "--hash-chain", chain, "--frame-count",
@@ -90,7 +89,6 @@ import Testing
     }
 
     @Test func optionsThatWereNotSentAreReported() async throws {
-        let fixture = try await HashOnlyFixture.registered()
         #expect(try await fixture.send("--captured-at", "2026-05-01T18:30:00Z").result.exitCode == 0)
         let same = try await fixture.send("--captured-at", "2026-05-01T18:30:00Z")
         #expect((same.items.first?["notices"] as? [Any])?.isEmpty == true)

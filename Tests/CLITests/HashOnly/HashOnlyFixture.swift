@@ -91,9 +91,7 @@ struct HashOnlyFixture: Sendable {
 
     /// A file in the home directory.
     func file(_ name: String, _ text: String) throws -> String {
-        let path = runner.home.file(name)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        return path
+        try runner.home.write(name, text.utf8)
     }
 
     /// Writes the privacy settings.

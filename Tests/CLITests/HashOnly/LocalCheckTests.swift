@@ -5,12 +5,14 @@ import Testing
 
 /// The output of `hash-only verify` when the server or another source cannot be used.
 @Suite(.prompt) struct LocalCheckTests {
+    let fixture: HashOnlyFixture
+
     private static let names = ["file_hash", "body_hash", "signature", "counter", "vault", "server"]
 
-    private func sent(_ arguments: [String] = []) async throws -> HashOnlyFixture {
-        let fixture = try await HashOnlyFixture.registered(arguments: arguments)
-        try #require(try await fixture.send().result.exitCode == 0)
-        return fixture
+    init() async throws {
+        fixture = try await HashOnlyFixture.registered()
+        let sent = try await fixture.send()
+        try #require(sent.result.exitCode == 0)
     }
 
     /// Changes a stored record, as an attacker with this account could.
@@ -26,7 +28,6 @@ import Testing
     }
 
     @Test func anUnreachableServerDoesNotHideTampering() async throws {
-        let fixture = try await sent()
         _ = try await fixture.sandbox.stop()
         let text = try await fixture.run(["verify", fixture.photo])
         #expect(text.exitCode == 6, "\(text.errors)")
@@ -48,7 +49,6 @@ import Testing
     }
 
     @Test func networkErrorsDoNotHideTampering() async throws {
-        let fixture = try await sent()
         try tamper(fixture) { $0.counter = 7 }
         _ = try await fixture.sandbox.stop()
         let result = try await fixture.json(["verify", fixture.photo])
@@ -57,7 +57,6 @@ import Testing
     }
 
     @Test func a401DoesNotHideTampering() async throws {
-        let fixture = try await sent()
         try tamper(fixture) { record in
             record.body = record.body.map {
                 Array(String(decoding: $0, as: UTF8.self).replacing("photo", with: "video").utf8)
@@ -72,7 +71,6 @@ import Testing
     }
 
     @Test func a401IsReportedWithItsCode() async throws {
-        let fixture = try await sent()
         try await fixture.sandbox.addFaults("capture-read:status=401")
         let result = try await fixture.json(["verify", fixture.photo])
         #expect(result.result.exitCode == 4, "\(result.result.errors)")
@@ -80,7 +78,6 @@ import Testing
     }
 
     @Test func aMissingKeyOfTheVaultIsNotTampering() async throws {
-        let fixture = try await sent()
         try FileManager.default.removeItem(atPath: fixture.runner.home.file("data/mediactl/captures/vault.key"))
         let result = try await fixture.json(["verify", fixture.photo, "--offline"])
         #expect(result.result.exitCode == 12, "\(result.result.errors)")
@@ -90,7 +87,6 @@ import Testing
     /// A missing or damaged copy is not a mismatch of the file, which the other checks have verified.
     @Test(arguments: [(true, Int32(12)), (false, 8)])
     func aLostCopyIsNotAMismatch(_ isMissing: Bool, _ exitCode: Int32) async throws {
-        let fixture = try await sent()
         let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
         let copy = fixture.runner.home.file("data/mediactl/captures/\(id)/media")
         #expect(try await fixture.run(["show", id]).output.contains("in the vault, encrypted"))
@@ -115,7 +111,6 @@ import Testing
     }
 
     @Test func anEmptyCopyIsDamagedNotMissing() async throws {
-        let fixture = try await sent()
         let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
         try Data().write(to: URL(filePath: fixture.runner.home.file("data/mediactl/captures/\(id)/media")))
         let shown = try await fixture.run(["show", id])
@@ -124,7 +119,6 @@ import Testing
     }
 
     @Test func aServerThatMustNotBeQueriedIsOneLine() async throws {
-        let fixture = try await sent()
         try tamper(fixture) { $0.server = "http://captures.invalid" }
         let result = try await fixture.json(["verify", fixture.photo])
         #expect(result.result.exitCode == 2, "\(result.result.errors)")
@@ -132,7 +126,6 @@ import Testing
     }
 
     @Test func anUnknownOutcomeIsNotReportedAsUnsent() async throws {
-        let fixture = try await sent()
         try tamper(fixture) { ($0.state, $0.serverCaptureID) = (.unknownOutcome, nil) }
         let result = try await fixture.json(["verify", fixture.photo])
         #expect(result.result.exitCode == 6)
@@ -143,7 +136,6 @@ import Testing
     }
 
     @Test func aRefusedCaptureIsNotReportedAsProven() async throws {
-        let fixture = try await sent()
         try tamper(fixture) { ($0.state, $0.serverCaptureID, $0.submissions) = (.rejected, nil, 0) }
         for options in [[], ["--offline"]] {
             let result = try await fixture.run(["verify", fixture.photo] + options)
@@ -152,7 +144,6 @@ import Testing
     }
 
     @Test func aCaptureThatTheServerLostIsSubmittedAgain() async throws {
-        let fixture = try await sent()
         let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
         try tamper(fixture) { $0.serverCaptureID = UUID().uuidString.lowercased() }
         let verified = try await fixture.run(["verify", fixture.photo])
@@ -173,7 +164,6 @@ import Testing
     }
 
     @Test func aLostStoreOfCapturesIsReported() async throws {
-        let fixture = try await sent()
         let library = fixture.runner.home.file("data/mediactl/library.sqlite")
         #expect(try await !fixture.run(["list"]).errors.contains("the vault has"))
         for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: library + companion) }
@@ -186,8 +176,7 @@ import Testing
 
     @Test func withoutCapturesNoServerIsPrinted() async throws {
         let runner = try BinaryRunner()
-        let photo = runner.home.file("photo.jpg")
-        try Data([0xFF, 0xD8, 0xFF]).write(to: URL(fileURLWithPath: photo))
+        let photo = try runner.home.write("photo.jpg", [0xFF, 0xD8, 0xFF])
         let result = try await runner.run(["hash-only", "verify", photo])
         #expect(result.exitCode == 5 && result.errors.contains("no stored capture of"), "\(result.errors)")
         #expect(try await runner.run(["hash-only", "verify", photo + "2"]).exitCode == 2)

@@ -120,8 +120,7 @@ import Testing
             streams: .terminal(columns: 160),
             extra: ["MEDIACTL_PASSWORD": "admin"]
         )
-        try await child.wait(for: "Delete 3 files? [y/N] ")
-        child.write("y\n")
+        try await child.respond(to: "Delete 3 files? [y/N] ", with: "y\n")
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(result.output.components(separatedBy: "sha-256").count == 4)
@@ -168,8 +167,7 @@ import Testing
             streams: .terminal(columns: 100),
             extra: ["MEDIACTL_PASSWORD": "admin"]
         )
-        try await child.wait(for: "Delete 1 file? [y/N] ")
-        child.write("\n")
+        try await child.respond(to: "Delete 1 file? [y/N] ", with: "\n")
         #expect(try await child.finish().exitCode == 1)
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
@@ -211,8 +209,7 @@ import Testing
             streams: .terminal(columns: 160),
             extra: ["MEDIACTL_PASSWORD": "admin"]
         )
-        try await child.wait(for: "Delete 2 files? [y/N] ")
-        child.write("y\n")
+        try await child.respond(to: "Delete 2 files? [y/N] ", with: "y\n")
         #expect(try await child.finish().exitCode == 0)
         #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
@@ -319,8 +316,7 @@ import Testing
             streams: .terminal(columns: 160),
             extra: ["MEDIACTL_PASSWORD": "admin"]
         )
-        try await child.wait(for: "Delete it? [y/N] ")
-        child.write("no\n")
+        try await child.respond(to: "Delete it? [y/N] ", with: "no\n")
         let result = try await child.finish()
         #expect(result.exitCode == 1)
         #expect(result.output.contains("  1  2026-03-01  The Larks  \"One\"  (3.00 kB, sha-256 "))

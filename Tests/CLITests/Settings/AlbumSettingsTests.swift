@@ -12,8 +12,7 @@ import Testing
         flags: SettingsFlags = SettingsFlags()
     ) async throws -> Settings {
         let directory = try TemporaryDirectory()
-        let path = directory.file("config.yaml")
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("config.yaml", text.utf8)
         let locations = try SettingsLocations(environment: ["HOME": "/home/a"], configOverride: path)
         return try await Settings.resolve(
             flags: flags,

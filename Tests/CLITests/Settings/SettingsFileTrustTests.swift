@@ -76,8 +76,7 @@ import Testing
         extra: [String: String] = [:]
     ) async throws -> ChildResult {
         let runner = try BinaryRunner()
-        let path = runner.home.file("c.yaml")
-        try Data(file.utf8).write(to: URL(fileURLWithPath: path))
+        let path = try runner.home.write("c.yaml", file.utf8)
         return try await runner.run(["config", "show", "--config", path] + arguments, extra: extra)
     }
 

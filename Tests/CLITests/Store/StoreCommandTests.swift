@@ -7,12 +7,14 @@ import Testing
 
 /// `mediactl store …`, run as a user would. None of the commands contacts a server.
 @Suite struct StoreCommandTests {
-    private let runner = Result { try BinaryRunner() }
+    private let runner: BinaryRunner
 
-    private func database() throws -> String { try runner.get().home.file("data/mediactl/tokens.sqlite") }
+    init() throws { runner = try BinaryRunner() }
+
+    private var database: String { runner.home.file("data/mediactl/tokens.sqlite") }
 
     private func store() throws -> TokenStore {
-        try TokenStore(in: DataDirectory.open(runner.get().home.file("data/mediactl")))
+        try TokenStore(in: DataDirectory.open(runner.home.file("data/mediactl")))
     }
 
     /// Two tokens of one host.
@@ -26,7 +28,7 @@ import Testing
     }
 
     private func overwriteHeader() throws {
-        let handle = try FileHandle(forWritingTo: URL(filePath: database()))
+        let handle = try FileHandle(forWritingTo: URL(filePath: database))
         try handle.write(contentsOf: Data(repeating: 0xA5, count: 64))
         try handle.close()
     }
@@ -39,7 +41,6 @@ import Testing
 
     @Test func checkCountsAndListsBackups() async throws {
         try fill()
-        let runner = try runner.get()
         let backup = try await runner.run(["store", "backup", "--json"])
         let path = try #require(try summary(backup, schema: "store-backup")["path"] as? String)
         #expect(path.hasPrefix(runner.home.file("data/mediactl/backups/tokens-")))
@@ -56,7 +57,6 @@ import Testing
     /// A mistyped `--data-dir` must not create a store.
     @Test(arguments: ["check", "repair"], [true, false])
     func noStoreIsCreated(command: String, hasDirectory: Bool) async throws {
-        let runner = try runner.get()
         let path = runner.home.file("new/data")
         if hasDirectory { try makeDirectory(path) }
         let result = try await runner.run(["store", command, "--data-dir", path])
@@ -82,7 +82,6 @@ import Testing
     )
     func nothingIsCreated(_ line: ([String], Int32, String), hasDirectory: Bool) async throws {
         try fill()
-        let runner = try runner.get()
         let file = { runner.home.file($0) }
         #expect(try await runner.run(["store", "backup", file("copy.sqlite")]).exitCode == 0)
         try Data("text".utf8).write(to: URL(filePath: file("text.sqlite")))
@@ -101,7 +100,6 @@ import Testing
     /// The directory is printed, since it may be a mistyped one.
     @Test func aRestoreCreatesTheStore() async throws {
         try fill()
-        let runner = try runner.get()
         let copy = runner.home.file("copy.sqlite")
         #expect(try await runner.run(["store", "backup", copy]).exitCode == 0)
         let path = runner.home.file("new/data")
@@ -115,7 +113,6 @@ import Testing
 
     @Test func aBackupNeverReplacesAFile() async throws {
         try fill()
-        let runner = try runner.get()
         let file = runner.home.file("copy.sqlite")
         let first = try await runner.run(["store", "backup", file])
         #expect(first.exitCode == 0 && first.output == "backed up 2 delete tokens to \(file)\n", "\(first)")
@@ -130,7 +127,6 @@ import Testing
     @Test func aDamagedStoreIsRepairedByTheHint() async throws {
         try fill()
         try overwriteHeader()
-        let runner = try runner.get()
         for command in [["uploads", "list"], ["store", "check"], ["uploads", "clear", "--all", "--yes"]] {
             let result = try await runner.run(command)
             #expect(result.exitCode == 12, "\(command)")
@@ -156,18 +152,18 @@ import Testing
     /// SQLite's message has one line per page.
     @Test func damageIsPrintedAsOneLine() async throws {
         try fill()
-        var bytes = try Data(contentsOf: URL(filePath: database()))
+        var bytes = try Data(contentsOf: URL(filePath: database))
         // Bytes 28 to 31 are the number of pages (https://www.sqlite.org/fileformat.html section 1.3).
         let count = bytes.count / 4096 + 2
         bytes.replaceSubrange(28..<32, with: withUnsafeBytes(of: UInt32(count).bigEndian) { Data($0) })
         bytes.append(Data(count: 8192))
-        try bytes.write(to: URL(filePath: database()))
+        try bytes.write(to: URL(filePath: database))
         let found = "*** in database main ***; Page \(count - 1) is never used"
         for command in [["uploads", "list"], ["store", "check"]] {
-            let result = try await runner.get().run(command)
+            let result = try await runner.run(command)
             #expect(result.exitCode == 12 && result.errors.contains("store: \(found)\n"), "\(result)")
         }
-        let repair = try await runner.get().run(["store", "repair"])
+        let repair = try await runner.run(["store", "repair"])
         #expect(repair.exitCode == 0 && repair.output.hasPrefix("damage: \(found)"), "\(repair)")
         #expect(!repair.output.contains("\\u{a}"), "\(repair)")
     }
@@ -196,8 +192,7 @@ import Testing
     @Test(arguments: replacements) func anUnreadableStoreIsMovedAsideByTheHint(_ replacement: Replacement) async throws
     {
         try fill()
-        let runner = try runner.get()
-        let path = try database()
+        let path = database
         let backup = try await runner.run(["store", "backup", "--json"])
         let copy = try #require(try summary(backup, schema: "store-backup")["path"] as? String)
         let elsewhere = runner.home.file("elsewhere.sqlite")
@@ -230,8 +225,8 @@ import Testing
 
     @Test func aRepairWithoutAnyRowIsNotASuccess() async throws {
         try fill()
-        try Data("this is not a database".utf8).write(to: URL(filePath: database()))
-        let repair = try await runner.get().run(["store", "repair"])
+        try Data("this is not a database".utf8).write(to: URL(filePath: database))
+        let repair = try await runner.run(["store", "repair"])
         #expect(repair.exitCode == 3 && repair.output.contains("\nnothing was salvaged\n"), "\(repair)")
         #expect(repair.output.contains("the damaged file was kept as") && repair.errors.isEmpty, "\(repair)")
     }
@@ -241,11 +236,10 @@ import Testing
     /// The first command creates an empty store; later commands print the same.
     @Test func aMissingStoreWithABackupIsReported() async throws {
         try fill()
-        let runner = try runner.get()
         let made = try await runner.run(["store", "backup", "--json"])
         let copy = try #require(try summary(made, schema: "store-backup")["path"] as? String)
         for suffix in ["", "-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database() + suffix)
+            try? FileManager.default.removeItem(atPath: database + suffix)
         }
         let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)"
         let readers = [
@@ -260,8 +254,7 @@ import Testing
         let refused = try await runner.run(["store", "backup"])
         #expect(refused.exitCode == 12 && refused.errors.hasSuffix(hint + "\n"), "\(refused)")
         #expect(FileManager.default.fileExists(atPath: copy))
-        let clip = runner.home.file("clip.mp4")
-        try Data("clip".utf8).write(to: URL(filePath: clip))
+        let clip = try runner.home.write("clip.mp4", "clip".utf8)
         let upload = try await runner.run(["upload", clip, "--dry-run", "--server", "http://127.0.0.1:9"])
         #expect(upload.exitCode == 0 && upload.errors.contains(hint), "\(upload)")
         let directory = runner.home.file("data/mediactl")
@@ -279,11 +272,10 @@ import Testing
     /// Looking for a backup to suggest must not fail the requested command.
     @Test func anUnreadableBackupIsNotAnErrorOfAnEmptyStore() async throws {
         try fill()
-        let runner = try runner.get()
         let made = try await runner.run(["store", "backup", "--json"])
         let newer = try #require(try summary(made, schema: "store-backup")["path"] as? String)
         for suffix in ["", "-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database() + suffix)
+            try? FileManager.default.removeItem(atPath: database + suffix)
         }
         let copy = (newer as NSString).deletingLastPathComponent + "/tokens-20260101T000000Z.sqlite"
         try FileManager.default.copyItem(atPath: newer, toPath: copy)
@@ -300,7 +292,6 @@ import Testing
     }
 
     @Test func anEmptyStoreWithoutBackupsPrintsNoHint() async throws {
-        let runner = try runner.get()
         // A backup without any token does not count.
         #expect(try await runner.run(["uploads", "list"]).exitCode == 0)
         #expect(try await runner.run(["store", "backup"]).exitCode == 0)
@@ -313,7 +304,6 @@ import Testing
     @Test func theHintIncludesTheDataDirectory() async throws {
         try fill()
         try overwriteHeader()
-        let runner = try runner.get()
         let directory = runner.home.file("data/mediactl")
         let result = try await runner.run(["uploads", "list", "--data-dir", directory])
         #expect(result.errors.hasSuffix("mediactl --data-dir \(directory) store repair\n"), "\(result)")
@@ -321,14 +311,13 @@ import Testing
 
     @Test func tokensThatCannotBeSalvagedAreListed() async throws {
         try fill()
-        let path = try database()
+        let path = database
         var bytes = try Data(contentsOf: URL(filePath: path))
         let token = Data(JSONSchemaTests.entry.token.secret.utf8)
         let row = try #require(bytes.range(of: token)).lowerBound
         let page = row / 4096 * 4096
         bytes.resetBytes(in: page..<page + 4096)
         try bytes.write(to: URL(filePath: path))
-        let runner = try runner.get()
         let text = try await runner.run(["store", "repair", "--dry-run"])
         #expect(text.exitCode == 3 && text.output.contains("2 delete tokens could not be salvaged:\n"), "\(text)")
         #expect(text.output.contains("\n  18 on h:8080\n"), "\(text)")
@@ -339,7 +328,6 @@ import Testing
 
     @Test func aRestoreAddsWhatIsMissing() async throws {
         try fill()
-        let runner = try runner.get()
         let file = runner.home.file("copy.sqlite")
         #expect(try await runner.run(["store", "backup", file]).exitCode == 0)
         #expect(try await runner.run(["uploads", "clear", "--all", "--yes"]).exitCode == 0)
@@ -354,7 +342,6 @@ import Testing
     }
 
     @Test(arguments: ["none.sqlite", "text.sqlite"]) func aFileThatIsNotABackupIsRefused(_ name: String) async throws {
-        let runner = try runner.get()
         try Data("text".utf8).write(to: URL(filePath: runner.home.file("text.sqlite")))
         let result = try await runner.run(["store", "restore", runner.home.file(name)])
         #expect(result.exitCode == 2 && result.errors.contains("cannot restore"), "\(result)")
@@ -362,7 +349,7 @@ import Testing
 
     @Test func theStoreIsNotRestoredFromItself() async throws {
         try fill()
-        let result = try await runner.get().run(["store", "restore", database()])
+        let result = try await runner.run(["store", "restore", database])
         #expect(result.exitCode == 2 && result.errors.contains("it is the token store itself"), "\(result)")
     }
 
@@ -371,7 +358,6 @@ import Testing
     /// A backup is made after a command that may write, but not after one that only reads.
     @Test func aStoreWithoutABackupOfTodayIsBackedUp() async throws {
         try fill()
-        let runner = try runner.get()
         #expect(try await runner.run(["store", "backup"]).exitCode == 0)
         let folder = runner.home.file("data/mediactl/backups")
         let names = { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
@@ -388,14 +374,13 @@ import Testing
     /// An upload into the empty store that a command created after the loss of an earlier one.
     @Test func tokensOfALostStoreAreReportedUntilTheyAreRestored() async throws {
         try fill()
-        let runner = try runner.get()
         #expect(try await runner.run(["store", "backup"]).exitCode == 0)
         let folder = runner.home.file("data/mediactl/backups")
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
         let old = "\(folder)/tokens-20260101T000000Z.sqlite"
         try FileManager.default.moveItem(atPath: "\(folder)/\(name)", toPath: old)
         for suffix in ["", "-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database() + suffix)
+            try? FileManager.default.removeItem(atPath: database + suffix)
         }
         var entry = JSONSchemaTests.entry
         entry.fileID = 20
@@ -418,7 +403,6 @@ import Testing
 
     @Test func aStoreBackedUpTodayIsNotBackedUpAgain() async throws {
         try fill()
-        let runner = try runner.get()
         #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
         #expect(!FileManager.default.fileExists(atPath: runner.home.file("data/mediactl/backups")))
     }
@@ -435,7 +419,6 @@ import Testing
             return entry
         }
         _ = try store.add(entries)
-        let runner = try runner.get()
         let result = try await runner.run(["uploads", "list"])
         let lines = result.lines
         #expect(lines.count == 10_501 && lines.first?.hasPrefix("   ID  EVENT DATE  ORG") == true)

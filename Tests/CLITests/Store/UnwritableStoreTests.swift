@@ -5,7 +5,9 @@ import Testing
 
 /// The store on disks that are full or read-only, and in places that are not directories.
 @Suite struct UnwritableStoreTests {
-    private let runner = Result { try BinaryRunner() }
+    private let runner: BinaryRunner
+
+    init() throws { runner = try BinaryRunner() }
 
     private func fill(_ path: String) throws {
         let store = try TokenStore(in: DataDirectory.open(path))
@@ -20,7 +22,6 @@ import Testing
 
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func aBackupToAFullDiskReportsItsFile() async throws {
-        let runner = try runner.get()
         try fill(runner.home.file("data/mediactl"))
         let disk = try SmallDisk(kibibytes: 64)
         try disk.fill(leavingPages: 1)
@@ -41,7 +42,6 @@ import Testing
         ["/data", "/missing/data"]
     )
     func aMissingStoreThatCannotBeCreatedIsEmpty(isFull: Bool, name: String) async throws {
-        let runner = try runner.get()
         let disk = try SmallDisk(kibibytes: 64)
         if name == "/data" { _ = try DataDirectory.open(disk.path + name) }
         if isFull { try disk.fill() } else { try disk.makeReadOnly() }
@@ -104,9 +104,7 @@ import Testing
 
     @Test(arguments: ["", "/below", "/far/below"])
     func aFileInPlaceOfTheDataDirectoryIsReported(_ rest: String) async throws {
-        let runner = try runner.get()
-        let file = runner.home.file("file")
-        try Data("text".utf8).write(to: URL(filePath: file))
+        let file = try runner.home.write("file", "text".utf8)
         for command in [
             ["uploads", "list"], ["uploads", "responses"], ["store", "check"], ["store", "repair"], ["tapes", "list"],
             ["hash-only", "list"], ["login", "status"], ["media", "list", "--server", "http://127.0.0.1:9"],

@@ -76,8 +76,7 @@ import Testing
     @Test func terminalPromptsWithoutEcho() async throws {
         let fixture = try await SyncFixture()
         let child = try fixture.runner.start(["login", "--device-name", "Desk"], streams: .terminal(columns: 100))
-        try await child.wait(for: "API key for \(fixture.sandbox.baseURL): ")
-        child.write(Self.key + "\n")
+        try await child.respond(to: "API key for \(fixture.sandbox.baseURL): ", with: Self.key + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == 0 && result.output.contains("as \"Desk\""))
         expectNoSecret(result)
@@ -147,8 +146,7 @@ import Testing
             streams: .terminal(columns: 200),
             extra: ["MEDIACTL_UPLOADS_URL": uploads.baseURL, "MEDIACTL_SYNC_URL": photos.baseURL]
         )
-        try await child.wait(for: "API key for \(photos.baseURL): ")
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: "API key for \(photos.baseURL): ")
         #expect(try await child.finish().exitCode == 130)
     }
 
@@ -174,8 +172,7 @@ import Testing
             ["login", "--email", "alice@example.test"],
             streams: .terminal(columns: 200)
         )
-        try await child.wait(for: "Log in anyway?")
-        child.write("no\n")
+        try await child.respond(to: "Log in anyway?", with: "no\n")
         let result = try await child.finish()
         #expect(result.exitCode == 1)
         #expect(result.output.contains("every phone and program of this user loses its key"))
@@ -258,8 +255,7 @@ import Testing
 
     // The stored device belongs to the user of the stored key, unless the server reports otherwise.
     @Test func anotherUsersKeyDoesNotGetThisDevice() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         let bob = ["MEDIACTL_API_KEY": SandboxProcess.bobKey]
         let push = try await fixture.json("sync", "push", directory, extra: bob)
         #expect(push.result.exitCode == 4 && push.error["code"] as? String == "no_device")

@@ -43,8 +43,7 @@ import Testing
         let fixture = try await SyncFixture.loggedIn(faults: ["photos-list:stall,skip=2"])
         try await fixture.sandbox.addPhotos(#"{"count":1600,\#(Self.alice)}"#)
         let child = try fixture.runner.start(["sync", "--json", "--progress-events"])
-        try await child.wait(for: #""type":"progress""#)
-        child.signal(signal)
+        try await child.signal(signal, after: #""type":"progress""#)
         let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == exitCode)
         #expect(report.last["type"] as? String == "summary" && report.last["complete"] as? Bool == false)
@@ -147,8 +146,7 @@ import Testing
     // MARK: Push
 
     @Test func pushUploadsMissingPhotosOnce() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "b.jpg", "notes.txt")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "b.jpg", "notes.txt")
         let dry = try await fixture.json("sync", "push", directory, "--dry-run")
         #expect(dry.result.exitCode == 0 && dry.count("planned") == 2 && dry.count("skipped") == 1)
         #expect(try await fixture.sandbox.photos().isEmpty)
@@ -164,8 +162,7 @@ import Testing
     }
 
     @Test func specifiedFilesThatCannotBePushedAreFailures() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "notes.txt")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "notes.txt")
         let none = try await fixture.json("sync", "push", directory + "/notes.txt")
         #expect(none.result.exitCode == 2 && none.states == ["failed"])
         let mixed = try await fixture.json("sync", "push", directory + "/a.jpg", directory + "/gone.jpg")
@@ -185,8 +182,7 @@ import Testing
 
     // Trap 11: a photo that another user uploaded is not backed up for this user.
     @Test func bytesOfAnotherUserDoNotCountAsBackedUp() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try await fixture.sandbox.addPhotos(#"{"user":"bob@example.test","content":"a photo called a.jpg"}"#)
         let report = try await fixture.json("sync", "push", directory)
         #expect(report.result.exitCode == 10 && report.states == ["foreign"])
@@ -197,8 +193,7 @@ import Testing
         let fixture = try await SyncFixture.loggedIn(faults: ["photos-upload:stall,after=10"])
         let directory = try fixture.photos("a.jpg", "b.jpg", "c.jpg")
         let child = try fixture.runner.start(["sync", "push", directory, "--json", "--progress-events", "-j", "1"])
-        try await child.wait(for: #""files_to_send":3"#)
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: #""files_to_send":3"#)
         let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == 130 && report.last["type"] as? String == "summary")
         #expect(report.last["signal"] as? String == "SIGINT" && report.count("uploaded") == 0)
@@ -272,8 +267,7 @@ import Testing
     }
 
     @Test func rewrittenPhotosAreReportedAsANotice() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try Data(SmallPhoto.jpeg).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
         _ = try await fixture.run("sync", "push", directory)
         try await fixture.sandbox.photoSync("POST", "rewrite")
@@ -298,8 +292,7 @@ import Testing
     }
 
     @Test func verifyFindsDifferences() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "b.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "b.jpg")
         _ = try await fixture.run("sync", "push", directory)
         _ = try await fixture.run("sync")
         let same = try await fixture.json("sync", "verify", "--read-content")
@@ -359,8 +352,7 @@ import Testing
         let fixture = try await SyncFixture.loggedIn()
         try await fixture.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
         let child = try fixture.runner.start(["claim-legacy", "--all"], streams: .terminal(columns: 200))
-        try await child.wait(for: "Claim them?")
-        child.write(response + "\n")
+        try await child.respond(to: "Claim them?", with: response + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == exitCode && result.output.contains("2 photos without a device"))
         #expect(try await fixture.json("claim-legacy", "--list").count("items") == remaining)

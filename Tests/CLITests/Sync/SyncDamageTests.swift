@@ -4,10 +4,14 @@ import Testing
 
 /// Files that a server lost or damaged but still lists (photosync contract, new facts 1 and 2).
 @Suite struct SyncDamageTests {
+    let fixture: SyncFixture
+    let directory: String
+    let ids: [String]
+
     /// Three pushed photos that the server has rewritten and the index contains; the originals are in a directory.
-    private func pushed() async throws -> (fixture: SyncFixture, directory: String, ids: [String]) {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "b.jpg", "c.jpg")
+    init() async throws {
+        fixture = try await SyncFixture.loggedIn()
+        directory = try fixture.photos("a.jpg", "b.jpg", "c.jpg")
         for name in ["a", "b", "c"] {
             try Data(SmallPhoto.jpeg("photo \(name)")).write(to: URL(fileURLWithPath: "\(directory)/\(name).jpg"))
         }
@@ -16,7 +20,7 @@ import Testing
         try await fixture.sandbox.photoSync("POST", "rewrite")
         _ = try await fixture.run("sync", "--full")
         let photos = try await fixture.sandbox.photos().sorted { $0.originalFilename < $1.originalFilename }
-        return (fixture, directory, photos.map(\.id))
+        ids = photos.map(\.id)
     }
 
     private static let alice = #""user":"alice@example.test""#
@@ -34,7 +38,6 @@ import Testing
         #"{"action":"replace","base64":"\#(random)"}"#, #"{"action":"truncate","bytes":300}"#,
     ])
     func aDamagedFileIsNeverStoredAsADownload(action: String) async throws {
-        let (fixture, directory, ids) = try await pushed()
         try FileManager.default.removeItem(atPath: directory)
         try await damage(fixture, ids[0], action)
         let target = fixture.runner.home.file("out")
@@ -50,7 +53,6 @@ import Testing
     }
 
     @Test func anotherPhotosFileIsAnotherPhoto() async throws {
-        let (fixture, directory, ids) = try await pushed()
         try FileManager.default.removeItem(atPath: directory)
         try await damage(fixture, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
         let target = fixture.runner.home.file("out")
@@ -62,7 +64,6 @@ import Testing
 
     @Test(arguments: [#"{"action":"remove"}"#, #"{"action":"empty"}"#])
     func aListedPhotoWithoutBytesIsUndeliverable(action: String) async throws {
-        let (fixture, directory, ids) = try await pushed()
         try FileManager.default.removeItem(atPath: directory)
         try await damage(fixture, ids[0], action)
         let report = try await fixture.json("sync", "download", ids[0], "--output", fixture.runner.home.file("out"))
@@ -73,7 +74,6 @@ import Testing
     }
 
     @Test func verifyChecksTheFilesOnTheServerOnRequest() async throws {
-        let (fixture, _, ids) = try await pushed()
         let same = try await fixture.json("sync", "verify", "--server")
         #expect(same.result.exitCode == 0 && same.count("server_files") == 3 && same.count("items") == 0)
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
@@ -96,7 +96,6 @@ import Testing
     /// A download that the server could not deliver leaves nothing to finish. A file that was stored here before
     /// stays missing.
     @Test func aFailedDownloadIsNotReportedAsUnfinished() async throws {
-        let (fixture, directory, ids) = try await pushed()
         let out = fixture.runner.home.file("out")
         try FileManager.default.removeItem(atPath: directory)
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
@@ -118,7 +117,6 @@ import Testing
 
     /// Only files whose bytes were verified are counted as verified.
     @Test func filesThatCannotBeVerifiedAreNotCountedAsVerified() async throws {
-        let (fixture, _, ids) = try await pushed()
         let intact = try await fixture.run("sync", "verify", "--server-content")
         #expect(intact.errors.contains("note: downloaded and verified 3 files from the server\n"))
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
@@ -132,7 +130,6 @@ import Testing
 
     /// A file of the right length: only reading it detects the damage.
     @Test func verifyReadsTheFilesOnTheServerOnRequest() async throws {
-        let (fixture, _, ids) = try await pushed()
         #expect(try await fixture.json("sync", "verify", "--server-content").result.exitCode == 0)
         try await damage(fixture, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
         try await damage(fixture, ids[2], #"{"action":"truncate","bytes":300}"#)
@@ -144,7 +141,6 @@ import Testing
 
     /// An unverified download is recorded with the digest of the damaged file, which proves nothing.
     @Test func aDamagedDownloadIsNotEvidenceForARepair() async throws {
-        let (fixture, directory, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"truncate","bytes":300}"#)
         let out = fixture.runner.home.file("out")
         // A photo with a copy here is not downloaded.
@@ -161,8 +157,7 @@ import Testing
 
     /// The server's copy of a photo that was uploaded damaged is as damaged: another upload would not help.
     @Test func aPhotoThatWasUploadedDamagedIsNotRepaired() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try Data(SmallPhoto.jpeg("photo a").dropLast(20)).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
         #expect(try await fixture.run("sync", "push", directory).exitCode == 0)
         try await fixture.sandbox.photoSync("POST", "rewrite")
@@ -187,8 +182,7 @@ import Testing
 
     /// One wrong byte of one transfer is not a damaged file.
     @Test func aDamagedTransferIsRepeatedBeforeItIsReported() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
         #expect(try await fixture.run("sync", "push", directory).exitCode == 0)
         try await fixture.sandbox.addFaults("photos-download:corrupt-byte,times=1")
@@ -204,7 +198,6 @@ import Testing
 
     /// Between the plan and the repair, the file became one that cannot be verified: it may be intact.
     @Test func aFileThatCanNoLongerBeVerifiedIsNotReplaced() async throws {
-        let (fixture, _, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"truncate","bytes":300}"#)
         let child = try fixture.runner.start(
             ["sync", "repair", "--server-content"],
@@ -229,7 +222,6 @@ import Testing
     /// A file that could not be read is not known to be damaged: nothing is deleted.
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement), arguments: [false, true])
     func aFullDiskPreventsRepairs(isFullLater: Bool) async throws {
-        let (fixture, _, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"truncate","bytes":300}"#)
         let disk = try SmallDisk(kibibytes: 256)
         let environment = ["XDG_CACHE_HOME": disk.path]
@@ -252,7 +244,6 @@ import Testing
     /// Responses from a proxy: the state of the files is unknown, and nothing is deleted.
     @Test(arguments: ["status=403", "status=404", "html"], [false, true])
     func aProxyResponseIsNotADamagedFile(fault: String, readsContent: Bool) async throws {
-        let (fixture, _, _) = try await pushed()
         try await fixture.sandbox.addFaults("photos-download:\(fault)")
         let repair =
             readsContent
@@ -287,7 +278,6 @@ import Testing
 
     /// Only one photo is missing on the server until uploads succeed again.
     @Test func aRepairStopsIfAPhotoCannotBeUploaded() async throws {
-        let (fixture, _, ids) = try await pushed()
         for id in ids { try await damage(fixture, id, #"{"action":"empty"}"#) }
         try await fixture.sandbox.addFaults("photos-upload:status=503")
         let repair = try await fixture.json("sync", "repair", "--yes")
@@ -302,8 +292,7 @@ import Testing
 
     /// After an interrupted repair, another user has uploaded the same bytes, and the server refuses that file.
     @Test func aPhotoOfAnotherUserIsNotTheOwnershipDefect() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "b.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "b.jpg")
         #expect(try await fixture.json("sync", "push", "\(directory)/a.jpg").states == ["uploaded"])
         let id = try #require(try await fixture.sandbox.photos().first?.id)
         try await damage(fixture, id, #"{"action":"remove"}"#)
@@ -321,7 +310,6 @@ import Testing
 
     /// A changed original does not qualify: the photo is listed, and nothing is deleted.
     @Test(arguments: [false, true]) func aChangedOriginalIsNotRepaired(isDryRun: Bool) async throws {
-        let (fixture, directory, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
         let path = "\(directory)/a.jpg"
         try Data("edited".utf8).write(to: URL(fileURLWithPath: path))
@@ -345,7 +333,6 @@ import Testing
 
     /// The server's copy of a repaired photo carries the old ID, and is a copy of the photo with the new one.
     @Test func aReplacedPhotoIsNotDeleted() async throws {
-        let (fixture, directory, ids) = try await pushed()
         let original = "\(directory)/a.jpg"
         try FileManager.default.moveItem(atPath: original, toPath: original + ".away")
         let out = fixture.runner.home.file("out")
@@ -365,7 +352,6 @@ import Testing
     }
 
     @Test func repairUploadsTheOriginalsAgain() async throws {
-        let (fixture, directory, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
         try await damage(fixture, ids[1], #"{"action":"empty"}"#)
         try FileManager.default.removeItem(atPath: "\(directory)/b.jpg")
@@ -407,7 +393,6 @@ import Testing
 
     /// Damage without a change of length; the hint of `verify` is the command that repairs it.
     @Test func repairReplacesDamagedContentOnRequest() async throws {
-        let (fixture, directory, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
         let verify = try await fixture.run("sync", "verify", "--server-content")
         #expect(verify.exitCode == 3)
@@ -432,7 +417,6 @@ import Testing
     }
 
     @Test func theHintOfVerifyUsesTheSameChecks() async throws {
-        let (fixture, _, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
         let verify = try await fixture.run("sync", "verify", "--server")
         #expect(verify.errors.contains("upload local originals again with: mediactl sync repair\n"), "\(verify.errors)")
@@ -440,7 +424,6 @@ import Testing
 
     /// Another process is listing the photos: the state of the index is not known.
     @Test func repairReportsWhenTheIndexIsNotCurrent() async throws {
-        let (fixture, _, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
         // Interrupted: the listing is unfinished.
         try await fixture.sandbox.addFaults("photos-list:status=500,skip=1")
@@ -454,7 +437,6 @@ import Testing
 
     /// One of two files with the uploaded bytes has changed since.
     @Test func repairPrefersAnUnchangedOriginal() async throws {
-        let (fixture, directory, ids) = try await pushed()
         for name in ["0.jpg", "z.jpg"] {
             try FileManager.default.copyItem(atPath: "\(directory)/a.jpg", toPath: "\(directory)/\(name)")
         }
@@ -469,7 +451,6 @@ import Testing
     }
 
     @Test func repairNeedsTheUploadedBytes() async throws {
-        let (fixture, directory, ids) = try await pushed()
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
         try Data(SmallPhoto.jpeg("edited")).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
         let repair = try await fixture.json("sync", "repair", "--yes")

@@ -4,14 +4,19 @@ import Testing
 
 /// `sync DIR`: pull, push and download in one command.
 @Suite(.prompt) struct SyncDirectoryTests {
+    let fixture: SyncFixture
+    let directory: String
+
+    init() async throws { (fixture, directory) = try await Self.make() }
+
     private static let alice = #""user":"alice@example.test""#
 
     /// Two photos on this machine, and one on the server.
-    private func fixture(_ arguments: [String] = []) async throws -> (fixture: SyncFixture, directory: String) {
+    private static func make(_ arguments: [String] = []) async throws -> (fixture: SyncFixture, directory: String) {
         let fixture = try await SyncFixture.loggedIn(arguments: arguments)
         let directory = try fixture.photos("a.jpg", "b.jpg")
         try await fixture.sandbox.addPhotos(
-            #"{\#(Self.alice),"content":"a beach","originalFilename":"beach.jpg","dateTaken":"2019-08-01T10:15:00Z"}"#
+            #"{\#(alice),"content":"a beach","originalFilename":"beach.jpg","dateTaken":"2019-08-01T10:15:00Z"}"#
         )
         return (fixture, directory)
     }
@@ -21,7 +26,6 @@ import Testing
     }
 
     @Test func theFirstRunNeedsConsent() async throws {
-        let (fixture, directory) = try await fixture()
         let refused = try await fixture.json("sync", directory)
         #expect(refused.result.exitCode == 2)
         #expect(refused.result.errors.contains("confirmation required: Upload and download them?"))
@@ -32,7 +36,6 @@ import Testing
 
     /// A push or download records copies in the directory, but is not consent to the other direction.
     @Test func aPushIsNotConsent() async throws {
-        let (fixture, directory) = try await fixture()
         #expect(try await fixture.run("sync", "push", directory).exitCode == 0)
         let refused = try await fixture.json("sync", directory)
         #expect(refused.result.exitCode == 2)
@@ -49,7 +52,6 @@ import Testing
 
     /// Nothing would be uploaded or downloaded, so there is nothing to agree to; a later photo needs consent.
     @Test func aFirstRunWithNothingToDoNeedsNoConsent() async throws {
-        let (fixture, directory) = try await fixture()
         #expect(try await fixture.run("sync", "push", directory).exitCode == 0)
         #expect(try await fixture.run("sync").exitCode == 0)
         #expect(try await fixture.run("sync", "download", "--missing", "--output", directory).exitCode == 0)
@@ -63,7 +65,6 @@ import Testing
     }
 
     @Test func aDirectoryThatDoesNotExistIsRefused() async throws {
-        let (fixture, directory) = try await fixture()
         let result = try await fixture.run("sync", directory + "/no/such", "--yes")
         #expect(result.exitCode == 2 && result.errors.contains("is neither a directory nor a command of mediactl sync"))
         let file = try await fixture.run("sync", directory + "/a.jpg")
@@ -74,7 +75,6 @@ import Testing
     }
 
     @Test func bothSidesReceiveTheMissingPhotos() async throws {
-        let (fixture, directory) = try await fixture()
         let first = try await fixture.json("sync", directory, "--yes")
         #expect(first.result.exitCode == 0 && first.last["schema"] as? String == "mediactl.sync/1")
         #expect(part("pull", of: first)["added"] as? Int == 1)
@@ -93,7 +93,6 @@ import Testing
 
     /// The parts report the same as the separate commands.
     @Test func theSummaryHasAllKeysOfItsParts() async throws {
-        let (fixture, directory) = try await fixture()
         for name in ["film.mov", "a.xmp"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
         _ = try await fixture.run("sync", directory, "--yes")
         try Data("edited".utf8).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
@@ -112,7 +111,6 @@ import Testing
     }
 
     @Test func nothingIsDeleted() async throws {
-        let (fixture, directory) = try await fixture()
         _ = try await fixture.run("sync", directory, "--yes")
         try FileManager.default.removeItem(atPath: directory + "/a.jpg")
         let report = try await fixture.json("sync", directory)
@@ -124,7 +122,6 @@ import Testing
 
     /// The mount point of a disk that is not mounted.
     @Test func anEmptyMountPointDoesNotReceiveTheLibrary() async throws {
-        let (fixture, directory) = try await fixture()
         #expect(try await fixture.run("sync", directory, "--yes").exitCode == 0)
         try FileManager.default.moveItem(atPath: directory, toPath: directory + " on another disk")
         try makeDirectory(directory)
@@ -147,7 +144,6 @@ import Testing
     }
 
     @Test func aDryRunChangesNothing() async throws {
-        let (fixture, directory) = try await fixture()
         let early = try await fixture.json("sync", directory, "--dry-run")
         #expect(early.result.exitCode == 0 && part("push", of: early)["planned"] as? Int == 2)
         #expect(early.last["download"] is NSNull && early.last["dry_run"] as? Bool == true)
@@ -161,7 +157,6 @@ import Testing
 
     // A new machine with the same originals has nothing to download.
     @Test func localPhotosAreNotPlannedAsDownloads() async throws {
-        let (fixture, directory) = try await fixture()
         try await fixture.sandbox.addPhotos(#"{\#(Self.alice),"content":"a photo called a.jpg"}"#)
         _ = try await fixture.run("sync")
         let plan = try await fixture.json("sync", directory, "--dry-run")
@@ -171,21 +166,17 @@ import Testing
 
     @Test(arguments: [("yes\n", 0, 2), ("no\n", 1, 0)] as [(String, Int32, Int)])
     func aTerminalPromptsBeforeTheFirstSync(response: String, exitCode: Int32, uploads: Int) async throws {
-        let (fixture, directory) = try await fixture()
         let child = try fixture.runner.start(["sync", directory], streams: .terminal(columns: 100))
         // Before the sync, the command offers to claim the legacy photo.
-        try await child.wait(for: "Claim them? [y/N] ")
-        child.write("no\n")
+        try await child.respond(to: "Claim them? [y/N] ", with: "no\n")
         try await child.wait(for: "2 photos to upload, 1 photo to download. Nothing is deleted.")
-        try await child.wait(for: "Upload and download them? [y/N] ")
-        child.write(response)
+        try await child.respond(to: "Upload and download them? [y/N] ", with: response)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         #expect(try await fixture.requests("POST", "/api/photos/upload") == uploads)
     }
 
     @Test func yesWaitsForNoInput() async throws {
-        let (fixture, directory) = try await fixture()
         let child = try fixture.runner.start(["sync", directory, "--yes"], streams: .terminal(columns: 100))
         let result = try await child.finish()
         #expect(result.exitCode == 0, "\(result.errors)")
@@ -197,10 +188,8 @@ import Testing
 
     @Test(arguments: [("yes\n", true), ("no\n", false)])
     func syncOffersToClaimLegacyPhotos(response: String, isClaimed: Bool) async throws {
-        let (fixture, _) = try await fixture()
         let child = try fixture.runner.start(["sync"], streams: .terminal(columns: 100))
-        try await child.wait(for: "Claim them? [y/N] ")
-        child.write(response)
+        try await child.respond(to: "Claim them? [y/N] ", with: response)
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(try await fixture.requests("POST", "/api/sync/claim-legacy") == (isClaimed ? 1 : 0))
@@ -209,7 +198,7 @@ import Testing
 
     // Contract 3.5: photos that the server cannot keep do not prevent downloads.
     @Test func theOwnershipDefectDoesNotPreventDownloads() async throws {
-        let (fixture, directory) = try await fixture(["--photosync", "published"])
+        let (fixture, directory) = try await Self.make(["--photosync", "published"])
         for _ in 1...2 {
             let report = try await fixture.json("sync", directory, "--yes")
             #expect(report.result.exitCode == 7)
@@ -220,7 +209,6 @@ import Testing
     }
 
     @Test func aDirectoryNamedLikeACommandNeedsAPath() async throws {
-        let (fixture, _) = try await fixture()
         let named = fixture.runner.home.file("push")
         try makeDirectory(named)
         let verb = try await fixture.runner.run(["sync", "push"], through: ["env", "-C", fixture.runner.home.path])

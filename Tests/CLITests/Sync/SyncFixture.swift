@@ -74,8 +74,16 @@ struct SyncFixture: Sendable {
 
     // MARK: Files
 
+    /// An environment with a login as alice, and a directory with photos.
+    static func withPhotos(_ names: String...) async throws -> (fixture: SyncFixture, directory: String) {
+        let fixture = try await loggedIn()
+        return (fixture, try fixture.photos(named: names))
+    }
+
+    func photos(_ names: String...) throws -> String { try photos(named: names) }
+
     /// A directory with photos with different contents.
-    func photos(_ names: String...) throws -> String {
+    private func photos(named names: [String]) throws -> String {
         let directory = runner.home.file("Pictures")
         try makeDirectory(directory)
         for name in names {
@@ -86,8 +94,7 @@ struct SyncFixture: Sendable {
 
     /// A file that only its owner can read.
     func secret(_ text: String) throws -> String {
-        let path = runner.home.file("secret-\(text.count)")
-        try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        let path = try runner.home.write("secret-\(text.count)", (text + "\n").utf8)
         try #require(chmod(path, 0o600) == 0)
         return path
     }

@@ -128,8 +128,7 @@ import Testing
         try #require(try await fixture.run("sync").exitCode == 0)
         try await fixture.sandbox.photoSync("POST", "outage")
         let child = try fixture.runner.start(["sync"], streams: .terminal(columns: 200))
-        try await child.wait(for: "; Ctrl-C stops")
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: "; Ctrl-C stops")
         #expect(try await child.finish(deadline: .seconds(30)).exitCode == 130)
     }
 

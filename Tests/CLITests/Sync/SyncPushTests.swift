@@ -6,8 +6,7 @@ import Testing
 @Suite(.prompt) struct SyncPushTests {
     /// An environment whose directory has `a.jpg` and `b.jpg`, pushed; `a.jpg` is deleted on the server.
     private func fixtureWithDeletion() async throws -> (fixture: SyncFixture, directory: String, id: String) {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "b.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "b.jpg")
         let pushed = try await fixture.json("sync", "push", directory)
         let item = try #require(pushed.items.first { ($0["path"] as? String)?.hasSuffix("/a.jpg") == true })
         let id = try #require(item["photo_id"] as? String)
@@ -49,8 +48,7 @@ import Testing
 
     /// Photos and videos are recognized by their first bytes; text and audio files are not reported as missing.
     @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         let contents: [(name: String, bytes: [UInt8])] = [
             ("IMG_1", SmallPhoto.jpeg("1")), ("IMG_2", SmallPhoto.jpeg("2")), ("Makefile", Array("all:\n".utf8)),
             ("clip", [0, 0, 0, 0x14] + Array("ftypqt  ".utf8)), ("song", Array("fLaC".utf8)), ("empty", []),
@@ -72,8 +70,7 @@ import Testing
     }
 
     @Test func irregularFilesAreCountedAsSkipped() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try #require(mkfifo(directory + "/f.jpg", 0o600) == 0)
         let report = try await fixture.json("sync", "push", directory, "--dry-run")
         #expect(report.result.exitCode == 0 && report.states == ["planned", "skipped"])
@@ -84,8 +81,7 @@ import Testing
     }
 
     @Test func duplicatesAreReportedAsSuch() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try FileManager.default.copyItem(atPath: directory + "/a.jpg", toPath: directory + "/b.jpg")
         let plan = try await fixture.run("sync", "push", directory, "--dry-run")
         #expect(plan.output.contains("/b.jpg: duplicate of another file in this run"))
@@ -98,16 +94,14 @@ import Testing
     }
 
     @Test func quietPushOfPhotosOnlyPrintsNothing() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         _ = try await fixture.run("sync", "push", directory)
         let quiet = try await fixture.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty && quiet.errors.isEmpty)
     }
 
     @Test func dryRunListsWhatIsExcluded() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "._a.jpg", "Thumbs.db")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "._a.jpg", "Thumbs.db")
         let text = try await fixture.run("sync", "push", directory, "--dry-run")
         #expect(text.output.contains("/._a.jpg: excluded by default") && text.errors.contains("2 excluded"))
         let all = try await fixture.json("sync", "push", directory, "--dry-run", "--no-default-excludes")
@@ -117,8 +111,7 @@ import Testing
     /// One error is one failure.
     // 50 MiB is the server's limit (contract 3.2); the file has one byte more.
     @Test func largePhotosAreCountedAsFailed() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "over50.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "over50.jpg")
         try #require(truncate(directory + "/over50.jpg", 52_428_801) == 0)
         let report = try await fixture.json("sync", "push", directory)
         #expect(report.result.exitCode == 3 && report.states == ["failed", "uploaded"])
@@ -185,8 +178,7 @@ import Testing
 
     /// An environment whose `a.jpg` changed after it was pushed.
     private func fixtureWithChange() async throws -> (fixture: SyncFixture, directory: String) {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         _ = try await fixture.run("sync", "push", directory)
         try Data("edited, or damaged".utf8).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
         return (fixture, directory)
@@ -226,8 +218,7 @@ import Testing
 
     /// The command in the note downloads all of the photos.
     @Test func verifyPrintsTheIDsOfAllChangedCopies() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg", "b.jpg")
+        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "b.jpg")
         _ = try await fixture.run("sync", "push", directory)
         let ids = try await fixture.sandbox.photos().map(\.id).sorted()
         for name in ["a", "b"] {
@@ -256,8 +247,7 @@ import Testing
     func changedFilesAreUploadedAfterAPrompt(response: String, exitCode: Int32, photos: Int) async throws {
         let (fixture, directory) = try await fixtureWithChange()
         let child = try fixture.runner.start(["sync", "push", directory], streams: .terminal(columns: 200))
-        try await child.wait(for: "Upload it as a new photo?")
-        child.write(response + "\n")
+        try await child.respond(to: "Upload it as a new photo?", with: response + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         #expect(result.output.contains("1 file changed since upload: edited or damaged?"))

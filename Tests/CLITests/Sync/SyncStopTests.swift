@@ -37,8 +37,7 @@ import Testing
         try await fixture.sandbox.addFaults(stop.fault)
         let target = stop.command.map { $0 == "out" ? fixture.runner.home.file("out") : $0 }
         let child = try fixture.runner.start(target + ["--json"])
-        try await child.wait(for: stop.sign)
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: stop.sign)
         // The report checks each record, and that one of them is the final one.
         let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == 130)

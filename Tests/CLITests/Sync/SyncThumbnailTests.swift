@@ -4,20 +4,24 @@ import Testing
 
 /// `sync download --thumbnails` (photosync contract section 6).
 @Suite struct SyncThumbnailTests {
+    let fixture: SyncFixture
+    let ids: [String]
+
     private static let taken = #""dateTaken":"2019-08-01T10:15:00Z""#
 
     /// Two photos of alice with thumbnails, one without, all of August 2019, in the index.
-    private func fixture() async throws -> (fixture: SyncFixture, ids: [String]) {
-        let fixture = try await SyncFixture.loggedIn()
+    init() async throws {
+        fixture = try await SyncFixture.loggedIn()
         var ids: [String] = []
         for name in ["a", "b", "c"] {
             ids += try await fixture.sandbox.addPhotos(
                 #"{"user":"alice@example.test","content":"photo \#(name)","originalFilename":"\#(name).jpg",\#(Self.taken)}"#
             )
         }
+        self.ids = ids
         for id in ids.prefix(2) { try await put(SmallPhoto.jpeg, id, fixture) }
-        try #require(try await fixture.run("sync").exitCode == 0)
-        return (fixture, ids)
+        let pull = try await fixture.run("sync")
+        try #require(pull.exitCode == 0)
     }
 
     private func put(_ bytes: [UInt8], _ id: String, _ fixture: SyncFixture) async throws {
@@ -32,7 +36,6 @@ import Testing
     private func name(_ id: String) -> String { "2019/08/\(id).thumbnail.jpg" }
 
     @Test func thumbnailsAreStoredUnderSeparateNames() async throws {
-        let (fixture, ids) = try await fixture()
         let target = fixture.runner.home.file("out")
         let report = try await fixture.json("sync", "download", "--thumbnails", "--output", target)
         #expect(report.result.exitCode == 0 && report.states == ["thumbnail", "thumbnail", "unavailable"])
@@ -49,7 +52,6 @@ import Testing
 
     /// A thumbnail is not evidence that the photo is on this machine.
     @Test func aPhotoWithAThumbnailIsStillMissing() async throws {
-        let (fixture, ids) = try await fixture()
         let target = fixture.runner.home.file("out")
         _ = try await fixture.run("sync", "download", "--thumbnails", "--output", target)
         let verify = try await fixture.json("sync", "verify")
@@ -69,7 +71,6 @@ import Testing
     }
 
     @Test func existingThumbnailsAreNotRequestedAgain() async throws {
-        let (fixture, ids) = try await fixture()
         let target = fixture.runner.home.file("out")
         let first = try await fixture.json("sync", "download", "--thumbnails", ids[0], "--output", target)
         #expect(first.states == ["thumbnail"])
@@ -79,7 +80,6 @@ import Testing
     }
 
     @Test func aDryRunRequestsNothing() async throws {
-        let (fixture, _) = try await fixture()
         let target = fixture.runner.home.file("out")
         let plan = try await fixture.json("sync", "download", "--thumbnails", "-o", target, "--dry-run")
         #expect(plan.result.exitCode == 0 && plan.states == ["planned", "planned", "planned"])
@@ -89,7 +89,6 @@ import Testing
 
     /// A photo without a thumbnail is reported if it was specified individually.
     @Test func aSpecifiedThumbnailThatDoesNotExistIsReported() async throws {
-        let (fixture, ids) = try await fixture()
         let report = try await fixture.json(
             "sync",
             "download",
@@ -109,7 +108,6 @@ import Testing
     ]
 
     @Test(arguments: damaged) func aDamagedThumbnailIsAFailure(bytes: [UInt8]) async throws {
-        let (fixture, ids) = try await fixture()
         try await put(bytes, ids[0], fixture)
         let target = fixture.runner.home.file("out")
         for _ in 1...2 {
@@ -124,7 +122,6 @@ import Testing
 
     /// A file created by another program is not replaced.
     @Test func anExistingFileIsNotReplaced() async throws {
-        let (fixture, ids) = try await fixture()
         let target = fixture.runner.home.file("out")
         try makeDirectory(target + "/2019/08")
         try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(target)/\(name(ids[0]))"))

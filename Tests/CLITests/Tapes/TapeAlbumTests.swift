@@ -4,10 +4,13 @@ import Testing
 
 /// The output and effects of commands when the album has errors, and when tapes are deleted.
 @Suite struct TapeAlbumTests {
+    let fixture: TapeFixture
+
+    init() async throws { fixture = try await TapeFixture.withTape("T") }
+
     // R9: the failure is soft: one warning, exit code 0; with --strict-albums, 3. Acceptance 5: the next run updates
     // the album.
     @Test func failedAlbumsAreOneWarning() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         // A file takes the place of the root.
         try Data().write(to: URL(fileURLWithPath: fixture.pictures + "/Tapes"))
         let soft = try await fixture.run("add", "T", try fixture.original("a.jpg"), try fixture.original("b.jpg"))
@@ -32,7 +35,6 @@ import Testing
 
     // R18.
     @Test func albumsCanBeDisabled() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let off = ["MEDIACTL_ALBUMS_ENABLED": "0"]
         let report = try await fixture.json("add", "T", try fixture.original("a.jpg"), extra: off)
         #expect(report.result.exitCode == 0 && report.last["album"] as? String == "skipped")
@@ -64,7 +66,6 @@ import Testing
 
     // Without a terminal, the first add creates the folder: nothing is missing.
     @Test func statusOfAFolderThatTheFirstAddCreates() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let status = try await fixture.run("library", "status")
         #expect(status.exitCode == 0 && status.errors.isEmpty, "\(status)")
         #expect(status.output.contains("adding        will be created by the first add\n"), "\(status.output)")
@@ -100,26 +101,22 @@ import Testing
     }
 
     @Test func terminalPromptsBeforeTheRootIsCreated() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")
         let no = try fixture.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
-        try await no.wait(for: "Create albums (folders of symbolic links) in")
-        no.write("no\n")
+        try await no.respond(to: "Create albums (folders of symbolic links) in", with: "no\n")
         #expect(try await no.finish().exitCode == 0)
         // The folder is not created again after its creation was declined (rule R10).
         #expect(try await fixture.run("library", "status").exitCode == 4)
         #expect(fixture.albums().isEmpty && !FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes"))
         #expect(try await fixture.names("T") == ["a.jpg"])
         let yes = try fixture.runner.start(["tapes", "library", "grant"], streams: .terminal(columns: 200))
-        try await yes.wait(for: "Create albums (folders of symbolic links) in")
-        yes.write("yes\n")
+        try await yes.respond(to: "Create albums (folders of symbolic links) in", with: "yes\n")
         #expect(try await yes.finish().exitCode == 0)
         #expect(fixture.albums() == ["Tapes – T"])
     }
 
     // R2: committed clips are kept; Ctrl-C interrupts the wait for the library.
     @Test func interruptionKeepsTheClips() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let requested = Gate()
         let server = try ScriptedServer { connection, _ in
             _ = try connection.readHead()
@@ -142,7 +139,6 @@ import Testing
 
     // R11 without the flag: the album is kept, and its name is printed.
     @Test func albumsAreKeptWhenTapesAreDeleted() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")
         let before = try fixture.witness(path)
         _ = try await fixture.run("add", "T", path)
@@ -157,7 +153,6 @@ import Testing
 
     // R11 with the flag; traps 9 and 18.
     @Test func albumsAreDeletedWithTheFlag() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")
         let before = try fixture.witness(path)
         _ = try await fixture.run("create", "Kept")
@@ -177,7 +172,6 @@ import Testing
 
     // R12 with the flag; trap 8.
     @Test func clipsAreRemovedFromTheAlbumWithTheFlag() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")
         _ = try await fixture.run("add", "T", path, path)
         let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
@@ -188,10 +182,8 @@ import Testing
     }
 
     @Test func terminalPromptsBeforeATapeIsDeleted() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let child = try fixture.runner.start(["tapes", "delete", "T"], streams: .terminal(columns: 200))
-        try await child.wait(for: "Delete it?")
-        child.write("no\n")
+        try await child.respond(to: "Delete it?", with: "no\n")
         #expect(try await child.finish().exitCode == 1)
         #expect(try await fixture.json("list").items.count == 1)
     }
@@ -200,7 +192,6 @@ import Testing
 
     // R3, and its exception for an explicit request.
     @Test func albumsAreLinkedByTheirIDOnly() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
         let id = try #require(try await fixture.json("album", "show", "T").items.first?["album_id"] as? String)
         _ = try await fixture.run("create", "Other")
@@ -216,7 +207,6 @@ import Testing
 
     // Acceptance 3.
     @Test func deletedAlbumsAreCreatedAgain() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let added = try await fixture.json("add", "T", try fixture.original("a.jpg"))
         try FileManager.default.removeItem(atPath: fixture.album("Tapes – T"))
         let verified = try await fixture.json("reconcile", "--verify")
@@ -230,7 +220,6 @@ import Testing
 
     // R13: an album that cannot be read is reported, and does not prevent the check of the others.
     @Test func damagedAlbumsAreUnknown() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("create", "Other")
         for name in ["T", "Other"] { _ = try await fixture.json("add", name, try fixture.original("\(name).jpg")) }
         try Data("{".utf8).write(to: URL(fileURLWithPath: fixture.album("Tapes – T") + "/.mediactl-album.json"))
@@ -294,7 +283,6 @@ import Testing
 
     // An address that was removed or mistyped: the tape gets another album there, and that is reported once.
     @Test func albumsElsewhereAreReported() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
         let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": fixture.runner.home.file("albums")]
         let noted = try await fixture.json("add", "T", try fixture.original("b.jpg"), extra: elsewhere)

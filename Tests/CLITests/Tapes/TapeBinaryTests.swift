@@ -37,8 +37,7 @@ import Testing
     /// The key would be neither used nor stored.
     @Test func aKeyIsRefusedForAFolder() async throws {
         let fixture = try await TapeFixture.withTape("T")
-        let key = fixture.runner.home.file("key")
-        try Data("key-1".utf8).write(to: URL(fileURLWithPath: key))
+        let key = try fixture.runner.home.write("key", "key-1".utf8)
         for words in [["library", "init", "--yes"], ["library", "status"], ["verify"]] {
             let result = try await fixture.runner.run(["tapes"] + words + ["--api-key-file", key])
             #expect(
@@ -310,8 +309,7 @@ import Testing
     @Test func listsContainFileNames() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let paths = [try fixture.original("a.jpg"), try fixture.original("b\n.jpg"), try fixture.original("c.jpg")]
-        let list = fixture.runner.home.file("list")
-        try Data((paths[0] + "\n" + paths[2] + "\n").utf8).write(to: URL(fileURLWithPath: list))
+        let list = try fixture.runner.home.write("list", (paths[0] + "\n" + paths[2] + "\n").utf8)
         #expect(try await fixture.json("add", "T", "--files-from", list).items.count == 2)
         let zero = try await fixture.runner.run(
             ["tapes", "add", "T", "--files-from0", "-", "--json"],

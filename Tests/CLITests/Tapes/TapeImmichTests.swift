@@ -15,8 +15,7 @@ import Testing
     }
 
     private func key(_ secret: String) throws -> String {
-        let path = fixture.runner.home.file(secret)
-        try Data((secret + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        let path = try fixture.runner.home.write(secret, (secret + "\n").utf8)
         try #require(chmod(path, 0o600) == 0)
         return path
     }

@@ -125,13 +125,11 @@ import Testing
         let refused = try await fixture.run("remove", "T", "1")
         #expect(refused.exitCode == 2 && refused.errors.contains("--yes"))
         let no = try fixture.runner.start(["tapes", "remove", "T", "1", "b.jpg"], streams: .terminal(columns: 200))
-        try await no.wait(for: "Remove them? [y/N]")
-        no.write("no\n")
+        try await no.respond(to: "Remove them? [y/N]", with: "no\n")
         #expect(try await no.finish().exitCode == 1)
         #expect(try await fixture.names("T").count == 3)
         let yes = try fixture.runner.start(["tapes", "remove", "T", "1"], streams: .terminal(columns: 200))
-        try await yes.wait(for: "Remove it? [y/N]")
-        yes.write("y\n")
+        try await yes.respond(to: "Remove it? [y/N]", with: "y\n")
         #expect(try await yes.finish().exitCode == 0)
         #expect(try await fixture.names("T") == ["b.jpg", "c.jpg"])
         #expect(try await fixture.json("remove", "T", "1", "-y").states == ["removed"])
@@ -170,8 +168,7 @@ import Testing
             extra: withAlbum ? ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"] : [:]
         )
         // The first record comes before the wait.
-        try await child.wait(for: "\"type\":\"start\"")
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: "\"type\":\"start\"")
         let result = try await child.finish(deadline: .seconds(20))
         #expect(result.exitCode == 130 && result.output.contains("\"not_started\":1"), "\(result)")
         #expect(try store.tape(tape) != nil && fixture.albums().count == 1)
@@ -241,8 +238,7 @@ import Testing
         async throws
     {
         let fixture = try await fixture(["a.jpg"])
-        let path = fixture.runner.home.file("a.jpg")
-        try Data([0xFF, 0xD8, 0xFF, 0xE0, 1]).write(to: URL(fileURLWithPath: path))
+        let path = try fixture.runner.home.write("a.jpg", [0xFF, 0xD8, 0xFF, 0xE0, 1])
         let text = try await fixture.run("verify", "T")
         #expect(text.exitCode == 1, "\(text)")
         #expect(text.output == "\"T\": original of clip 1 has changed since it was added: \(path)\n")

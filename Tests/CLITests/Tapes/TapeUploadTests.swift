@@ -50,8 +50,7 @@ import Testing
 
     // R9: a failed tape or album never fails the upload.
     @Test func failedTapesNeverFailAnUpload() async throws {
-        let sound = fixture.runner.home.file("s.mp3")
-        try Data("ID3\u{3}sound".utf8).write(to: URL(fileURLWithPath: sound))
+        let sound = try fixture.runner.home.write("s.mp3", "ID3\u{3}sound".utf8)
         let refused = try await upload(sound, "--tape", "T")
         #expect(refused.exitCode == 0 && refused.errors.contains("warning: not in the tape \"T\""), "\(refused.errors)")
         #expect(try await fixture.json("list").items.isEmpty)
@@ -61,8 +60,8 @@ import Testing
         #expect(noAlbum.exitCode == 0 && noAlbum.errors.contains("1 clip saved; its album was not updated"))
         #expect(try await fixture.names("T") == ["a.mp4"])
 
-        let store = fixture.runner.home.file("data/mediactl/library.sqlite")
-        try Data("no database, but long enough to look like one".utf8).write(to: URL(fileURLWithPath: store))
+        let text = "no database, but long enough to look like one"
+        try fixture.runner.home.write("data/mediactl/library.sqlite", text.utf8)
         let noStore = try await upload(try fixture.original("b.mp4"), "--tape", "T")
         #expect(noStore.exitCode == 0 && noStore.errors.contains("warning: files are not added to a tape"))
         #expect(noStore.output.contains("uploaded"))

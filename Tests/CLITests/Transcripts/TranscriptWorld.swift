@@ -150,8 +150,7 @@ final class TranscriptWorld: Sendable {
             through: ["env", "-C", home]
         )
         if let (question, response) = step.response, !isOnPipe {
-            try await child.wait(for: question)
-            child.write(response)
+            try await child.respond(to: question, with: response)
         }
         return try await child.finish()
     }

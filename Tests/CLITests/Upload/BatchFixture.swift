@@ -32,10 +32,13 @@ struct BatchFixture {
         return path
     }
 
+    static func withFile(_ name: String, byteCount: Int = 2_000) async throws -> (fixture: BatchFixture, file: String) {
+        let fixture = try await BatchFixture()
+        return (fixture, try fixture.file(name, byteCount: byteCount))
+    }
+
     func text(_ name: String, _ content: String) throws -> String {
-        let path = runner.home.file(name)
-        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-        return path
+        try runner.home.write(name, content.utf8)
     }
 
     func upload(_ arguments: [String], input: String = "", extra: [String: String] = [:]) async throws -> ChildResult {

@@ -36,8 +36,7 @@ import Testing
         let fixture = try await BatchFixture(faults: ["upload:delay-response=600"])
         let files = try (0..<2).map { try fixture.file("\($0).mp4") }
         let child = try fixture.runner.start(["upload"] + files + ["--json", "--progress-events"] + fixture.login)
-        try await child.wait(for: #""phase":"processing""#)
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: #""phase":"processing""#)
         try await child.wait(for: "press Ctrl-C again to abandon it")
         try await child.repeatSignal(SIGINT)
         let result = try await child.finish()

@@ -54,8 +54,7 @@ import Testing
     }
 
     @Test func retryFailedWalksADirectoryThatCouldNotBeRead() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("in/locked/a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("in/locked/a.mp4")
         let directory = fixture.runner.home.file("in/locked")
         let report = try fixture.text(
             "report.json",
@@ -72,8 +71,7 @@ import Testing
     }
 
     @Test func aReportThatCannotBeWrittenIsDetectedBeforeTheFirstByte() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let result = try await fixture.upload([file, "--report", "/no/such/report.json"])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("cannot write \"/no/such/report.json\": no such file or directory"))
@@ -83,8 +81,7 @@ import Testing
     /// For example `--report *.mp4`, and `--manifest m.csv --report m.csv`.
     @Test(arguments: ["first.mp4", "m.csv", #"{"schema":"other"}"#])
     func aReportReplacesNothingButReports(_ name: String) async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let taken = try name.hasSuffix(".mp4") ? fixture.file(name) : fixture.text("taken", name)
         let before = try Data(contentsOf: URL(filePath: taken))
         let result = try await fixture.upload([file, "--report", taken])
@@ -110,8 +107,7 @@ import Testing
     }
 
     @Test func aReportReplacesOnlyRegularFiles() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let target = try fixture.text("target.json", "")
         let link = fixture.runner.home.file("link.json")
         try makeLink(link, to: "target.json")
@@ -133,8 +129,7 @@ import Testing
         ("2>", "/dev/stderr", "mediactl: trace: "),
     ])
     func aReportIsAddedToRedirectedOutput(_ redirection: String, _ report: String, _ other: String) async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let target = fixture.runner.home.file("target")
         let script = "exec \"$@\" --report \(report) \(redirection) \"$0\""
         let result = try await fixture.runner.run(
@@ -163,8 +158,7 @@ import Testing
     }
 
     @Test func sameFileTwiceIsSentOnce() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let result = try await fixture.upload([file, file, "--json"])
         #expect(result.exitCode == 0)
         let summary = try #require(try result.records("summary").first)

@@ -7,17 +7,21 @@ import Testing
 
 /// Uploads with an event link: no login, terms accepted, the organizer approves or rejects.
 @Suite struct GuestTests {
-    private func fixture() async throws -> (fixture: BatchFixture, guest: BinaryRunner, link: String, secret: String) {
-        let fixture = try await BatchFixture()
-        let link = try await fixture.eventLink()
+    let fixture: BatchFixture
+    let guest: BinaryRunner
+    let link: String
+    var secret: String { String(link.suffix(43)) }
+
+    init() async throws {
+        fixture = try await BatchFixture()
+        link = try await fixture.eventLink()
         var guest = fixture.runner
         guest.environment["MEDIACTL_PASSWORD"] = nil
         guest.environment["MEDIACTL_SERVER"] = nil
-        return (fixture, guest, link, String(link.suffix(43)))
+        self.guest = guest
     }
 
     @Test func guestsUploadWithoutLoginOnceTheyAcceptTheTerms() async throws {
-        let (fixture, guest, link, secret) = try await fixture()
         let file = try fixture.file("a.mp4")
         let linkFile = try fixture.text("link", link + "\n")
         let refused = try await guest.run(["upload", file, "--event-link-file", linkFile])
@@ -58,7 +62,6 @@ import Testing
 
     /// The next command shows the last known state, and does not attempt an operation that the state does not allow.
     @Test func theStateIsStoredAndDecidesWhatIsOffered() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let file = try fixture.file("a.mp4")
         let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
         let item = try #require(try await guest.run(upload, input: link).records().first)
@@ -111,7 +114,6 @@ import Testing
     /// The server refuses the second upload as a duplicate, which has no receipt; that of the first still hides the
     /// file.
     @Test func aRepeatedUploadCanBeHidden() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
         let first = try await guest.run(upload + ["--json"])
@@ -136,7 +138,6 @@ import Testing
     }
 
     @Test func aRejectedUploadIsDiscarded() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", "-", "--accept-terms", "--json"]
         let item = try #require(try await guest.run(upload, input: link).records().first)
         let job = try #require(item["guest_job_id"] as? Int)
@@ -164,7 +165,6 @@ import Testing
     }
 
     @Test func aRepeatedUploadReportsItsRejection() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
         let first = try await guest.run(upload + ["--json"])
@@ -178,7 +178,6 @@ import Testing
 
     /// The command in the hint resumes the upload, with the event link file.
     @Test func anInterruptedUploadIsResumedAsTheHintSays() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
         _ = try await fixture.control("POST", "faults", "tus-patch:stall,skip=3")
         let child = try guest.start(
@@ -198,7 +197,6 @@ import Testing
 
     /// A dry run requires the event link as well; a finished upload is refused before the link is used.
     @Test func aFinishedOrLinklessUploadIsNotResumed() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
         let upload = ["--event-link-file", linkFile, "--accept-terms"]
         _ = try await fixture.control("POST", "faults", "tus-patch:stall,skip=3")
@@ -229,7 +227,6 @@ import Testing
     /// The token of an upload with a login deletes the file even if a guest uploaded it to another event, earlier or
     /// later.
     @Test(arguments: [true, false]) func aTokenIsUsedForAFileThatAGuestUploadedToo(_ isLoginFirst: Bool) async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
         let file = try fixture.file("a.mp4")
         let asGuest = ["upload", file, "--event-link-file", linkFile, "--accept-terms", "--json"]
@@ -253,7 +250,6 @@ import Testing
 
     /// The server still reports the upload as pending.
     @Test func aGuestUploadDeletedByAnAdministratorIsNoLongerListed() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let linkFile = try fixture.text("link", link)
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
         #expect(try await guest.run(upload).exitCode == 0)
@@ -275,7 +271,6 @@ import Testing
     }
 
     @Test func rejectedUploadsAreNotOffered() async throws {
-        let (fixture, guest, link, _) = try await fixture()
         let file = try fixture.file("a.mp4")
         let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
         let item = try #require(try await guest.run(upload, input: link).records().first)
@@ -294,7 +289,6 @@ import Testing
         ("--event-link-file", 0o644, true), ("--event-link-file", 0o600, false), ("--upload-token-file", 0o640, true),
     ])
     func linkFilesReadableByOthersAreAWarning(_ flag: String, _ mode: Int, _ isWarned: Bool) async throws {
-        let (fixture, guest, link, secret) = try await fixture()
         let file = try fixture.file("a.mp4")
         let secretFile = try fixture.text("link", flag == "--event-link-file" ? link : secret)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: secretFile)
@@ -306,7 +300,6 @@ import Testing
     }
 
     @Test func aLinkOnTheCommandLineIsAWarning() async throws {
-        let (fixture, guest, link, secret) = try await fixture()
         let file = try fixture.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link", link, "--accept-terms"])
         #expect(result.exitCode == 0)
@@ -315,7 +308,6 @@ import Testing
     }
 
     @Test func aBareTokenRequiresAServer() async throws {
-        let (fixture, guest, _, secret) = try await fixture()
         let file = try fixture.file("a.mp4")
         let token = try fixture.text("token", secret)
         let command = ["upload", file, "--upload-token-file", token, "--accept-terms"]
@@ -324,7 +316,6 @@ import Testing
     }
 
     @Test func aLinkToAnotherServerIsNotSentToThisOne() async throws {
-        let (fixture, guest, _, secret) = try await fixture()
         let file = try fixture.file("a.mp4")
         let link = try fixture.text("link", "https://other.example/upload/\(secret)")
         let command = ["upload", file, "--event-link-file", link, "--accept-terms"]
@@ -335,7 +326,6 @@ import Testing
     }
 
     @Test func termsMayBeAcceptedOnATerminal() async throws {
-        let (fixture, guest, link, secret) = try await fixture()
         let file = try fixture.file("a.mp4")
         let linkFile = try fixture.text("link", link)
         for (response, exitCode) in [("no\n", Int32(1)), ("yes\n", 0)] {
@@ -343,8 +333,7 @@ import Testing
                 ["upload", file, "--event-link-file", linkFile],
                 streams: .terminal(columns: 100)
             )
-            try await child.wait(for: "Do you accept the organizer's terms?")
-            child.write(response)
+            try await child.respond(to: "Do you accept the organizer's terms?", with: response)
             let result = try await child.finish()
             #expect(result.exitCode == exitCode)
             // The address of the page is printed without its secret, with a note on where to find the secret.
@@ -357,7 +346,6 @@ import Testing
 
     @Test(arguments: ["https://h.example/other/x", "nonsense"])
     func anInvalidLinkIsNotPrinted(text: String) async throws {
-        let (fixture, guest, _, _) = try await fixture()
         let file = try fixture.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link-file", "-", "--accept-terms"], input: text)
         #expect(result.exitCode == 2 && result.errors.contains("not an event link"))
@@ -365,7 +353,6 @@ import Testing
     }
 
     @Test func revokedLinksAreRefusedBeforeAnythingIsSent() async throws {
-        let (fixture, guest, link, secret) = try await fixture()
         let file = try fixture.file("a.mp4")
         _ = try await fixture.control("DELETE", "event-links/\(secret)")
         let result = try await guest.run(

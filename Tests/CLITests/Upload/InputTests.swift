@@ -6,8 +6,11 @@ import Testing
 
 /// Sources of the files of an upload: directories, lists, manifests, shards.
 @Suite struct InputTests {
+    let fixture: BatchFixture
+
+    init() async throws { fixture = try await BatchFixture() }
+
     @Test func directoriesAreWalkedByPatternAndSkipNonMedia() async throws {
-        let fixture = try await BatchFixture()
         for name in ["in/a.mp4", "in/sub/b.mov", "in/sub/c.mp4", "in/old/d.mp4"] {
             try fixture.file(name)
         }
@@ -24,7 +27,6 @@ import Testing
     }
 
     @Test func listsAreSeparatedByLinesOrNULs() async throws {
-        let fixture = try await BatchFixture()
         let a = try fixture.file("a.mp4")
         let b = try fixture.file("b\n.mp4")
         let lines = try fixture.text("lines", "\(a)\r\n\n")
@@ -38,7 +40,6 @@ import Testing
 
     @Test(arguments: ["--files-from", "--files-from0", "--manifest", "--retry-failed"])
     func aMissingListIsReportedWithTheReason(flag: String) async throws {
-        let fixture = try await BatchFixture()
         let result = try await fixture.upload([flag, "no-such-list"])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("error: \(flag): cannot read \"no-such-list\": no such file\n"))
@@ -46,7 +47,6 @@ import Testing
     }
 
     @Test func manifestSetsTheDetailsOfEachFile() async throws {
-        let fixture = try await BatchFixture()
         let a = try fixture.file("a.mp4")
         let b = try fixture.file("b.mp4")
         let manifest = try fixture.text("m.csv", "path,label,org_name,event_date\n\(a),One,Tus,2026-03-01\n\(b),,,\n")
@@ -60,7 +60,6 @@ import Testing
     }
 
     @Test func everyErrorOfAManifestIsReportedAndNothingIsSent() async throws {
-        let fixture = try await BatchFixture()
         let a = try fixture.file("a.mp4")
         let manifest = try fixture.text(
             "m.csv",
@@ -93,7 +92,6 @@ import Testing
     }
 
     @Test func shardsAreDisjointAndCompleteInEveryNotation() async throws {
-        let fixture = try await BatchFixture()
         for number in 0..<12 {
             try fixture.file("in/\(number).mp4")
         }
@@ -127,7 +125,6 @@ import Testing
     }
 
     @Test func variablesOfASchedulerAreUsedOnlyOnRequest() async throws {
-        let fixture = try await BatchFixture()
         let a = try fixture.file("a.mp4")
         let ignored = try await fixture.upload([a, "--dry-run"], extra: ["JOB_COMPLETION_INDEX": "5"])
         #expect(ignored.lines.first?.contains("would be uploaded") == true && !ignored.errors.contains("part"))
@@ -141,7 +138,6 @@ import Testing
     }
 
     @Test func aFileNameThatIsNotAValidLabelIsConverted() async throws {
-        let fixture = try await BatchFixture()
         let file = try fixture.file("in/two\nlines.mp4")
         let directory = fixture.runner.home.file("in")
         try makeLink(directory + "/lost.mp4", to: "nowhere")
@@ -160,7 +156,6 @@ import Testing
 
     /// Whether the other directory is specified as well.
     @Test(arguments: [true, false]) func aLinkedDirectoryIsReportedUnlessItIsRead(_ isRead: Bool) async throws {
-        let fixture = try await BatchFixture()
         try fixture.file("in/a.mp4")
         try fixture.file("other/b.mp4")
         let (directory, other) = (fixture.runner.home.file("in"), fixture.runner.home.file("other"))
@@ -172,7 +167,6 @@ import Testing
     }
 
     @Test func labelsAreBuiltFromTemplates() async throws {
-        let fixture = try await BatchFixture()
         let a = try fixture.file("Gig/a.mp4")
         let b = try fixture.file("Gig/b.mp4")
         let result = try await fixture.upload([
@@ -188,7 +182,6 @@ import Testing
 
     // mvhd of the fixture: 2026-03-01T12:00:00Z is 3 855 211 200 s after 1904 (ISO/IEC 14496-12 section 8.2.2).
     @Test func theDateIsReadFromTheRecordingIfPresent() async throws {
-        let fixture = try await BatchFixture()
         let plain = try fixture.file("plain.mp4")
         let dated = fixture.runner.home.file("dated.mp4")
         let seconds: UInt32 = 3_855_211_200
@@ -207,7 +200,6 @@ import Testing
     }
 
     @Test func nothingToUploadIsASuccess() async throws {
-        let fixture = try await BatchFixture()
         let list = try fixture.text("list", "")
         let result = try await fixture.upload(["--files-from", list])
         #expect(result.exitCode == 0 && result.output.isEmpty)

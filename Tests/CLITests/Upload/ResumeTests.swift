@@ -310,8 +310,7 @@ import Testing
 
     /// The response was lost, and the token of the same file is stored from an earlier upload.
     @Test func anUploadWhoseFileIsOnTheServerIsNotDiscarded() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         #expect(try await fixture.upload([file]).exitCode == 0)
         try await fixture.sandbox.addFaults("upload:stall")
         let child = try fixture.runner.start(
@@ -369,8 +368,7 @@ import Testing
     @Test(arguments: [false, true]) func aPrintedDeletionNamesTheServerOfTheUpload(_ isSpecified: Bool) async throws {
         let (fixture, id) = try await interruptedFixture()
         let other = try await SandboxProcess.start()
-        let netrc = fixture.runner.home.file("netrc")
-        try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        let netrc = try fixture.runner.home.write("netrc", "machine 127.0.0.1 login uploader password uploader\n".utf8)
         chmod(netrc, 0o600)
         let resumed = try await fixture.runner.run(
             ["uploads", "resume", id] + (isSpecified ? ["--server", fixture.sandbox.baseURL] : []),
@@ -443,8 +441,7 @@ import Testing
             ["uploads"] + arguments.map { $0 == "ID" ? id : $0 } + fixture.login,
             streams: .terminal(columns: 200)
         )
-        try await child.wait(for: "Password for ")
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: "Password for ")
         let result = try await child.finish()
         #expect(result.exitCode == 130)
         #expect(!result.output.contains("error") && !result.output.contains("hint"), "\(result.output)")

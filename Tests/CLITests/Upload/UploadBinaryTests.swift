@@ -116,8 +116,7 @@ import Testing
         var runner = fixture.runner
         runner.environment["TERM"] = "xterm"
         let child = try runner.start(["upload", fixture.file] + fixture.login, streams: .terminal(columns: 100))
-        try await child.wait(for: "server is processing")
-        child.signal(SIGUSR1)
+        try await child.signal(SIGUSR1, after: "server is processing")
         try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 0)
@@ -143,8 +142,7 @@ import Testing
         let child = try fixture.runner.start(
             ["upload", fixture.file, "-q", "--json", "--progress-events"] + fixture.login
         )
-        try await child.wait(for: #""phase":"processing""#)
-        child.signal(SIGUSR1)
+        try await child.signal(SIGUSR1, after: #""phase":"processing""#)
         try await child.wait(for: "server is processing (")
         try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
@@ -195,8 +193,7 @@ import Testing
             ["uploads", "clear", "--server", fixture.scope],
             streams: .terminal(columns: 80)
         )
-        try await declined.wait(for: "Remove the tokens?")
-        declined.write("n\n")
+        try await declined.respond(to: "Remove the tokens?", with: "n\n")
         let result = try await declined.finish()
         #expect(result.exitCode == 1 && result.lines.last == "nothing was removed")
         #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
@@ -223,12 +220,10 @@ import Testing
     @Test func aHintOfStatusNamesTheServerOfTheUpload() async throws {
         let fixture = try await Fixture(faults: ["upload:delay-response=600"])
         let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
-        try await child.wait(for: #""phase":"processing""#)
-        child.signal(SIGKILL)
+        try await child.signal(SIGKILL, after: #""phase":"processing""#)
         #expect(try await child.finish().signal == SIGKILL)
         let other = try await SandboxProcess.start()
-        let netrc = fixture.runner.home.file("netrc")
-        try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        let netrc = try fixture.runner.home.write("netrc", "machine 127.0.0.1 login uploader password uploader\n".utf8)
         chmod(netrc, 0o600)
         let status = try await fixture.runner.run(
             ["uploads", "status"],
@@ -260,8 +255,7 @@ import Testing
     @Test func statusResolvesUploadsOfAKilledProcess() async throws {
         let fixture = try await Fixture(faults: ["upload:delay-response=600"])
         let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
-        try await child.wait(for: #""phase":"processing""#)
-        child.signal(SIGKILL)
+        try await child.signal(SIGKILL, after: #""phase":"processing""#)
         #expect(try await child.finish().signal == SIGKILL)
         let before = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
         #expect(before.lines.count == 3 && before.exitCode == 6)

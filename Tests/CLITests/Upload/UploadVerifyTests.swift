@@ -102,8 +102,7 @@ import Testing
         #expect(refused.errors.contains("no credentials for \(fixture.sandbox.baseURL)"))
         let hint = "mediactl: hint: mediactl uploads verify --report \(report) --server \(fixture.sandbox.baseURL)\n"
         #expect(refused.errors.contains(hint))
-        let netrc = fixture.runner.home.file("netrc")
-        try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        let netrc = try fixture.runner.home.write("netrc", "machine 127.0.0.1 login uploader password uploader\n".utf8)
         chmod(netrc, 0o600)
         runner.environment["NETRC"] = netrc
         let result = try await runner.run(command)

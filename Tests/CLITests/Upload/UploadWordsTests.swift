@@ -12,8 +12,7 @@ import Testing
     // MARK: Before
 
     @Test func aDryRunShowsWhatWouldBeSentAndHow() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let details = ["--label", "One", "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding"]
         let result = try await fixture.upload([file, "--dry-run"] + details)
         #expect(result.exitCode == 0)
@@ -33,8 +32,7 @@ import Testing
     }
 
     @Test func jobsMayDirectlyFollowTheShortOption() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let result = try await fixture.upload([file, "-j1", "--json"])
         #expect(result.exitCode == 0)
         #expect(try result.records("start").first?["jobs"] as? Int == 1)
@@ -42,8 +40,7 @@ import Testing
     }
 
     @Test func unknownColumnsOfAManifestGetASuggestion() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let manifest = try fixture.text("m.csv", "path,event_dat,xyzzy\n\(file),2026-03-01,1\n")
         let result = try await fixture.upload(["--manifest", manifest])
         #expect(result.exitCode == 2)
@@ -53,8 +50,7 @@ import Testing
 
     /// The server would store the file, respond with 500, and lose the token (gighive contract, trap T26).
     @Test func longTextIsRefusedBeforeTheUpload() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         for flag in ["--location", "--participants"] {
             let result = try await fixture.upload([file, flag, String(repeating: "x", count: 256)])
             #expect(result.exitCode == 2 && result.errors.contains("at most 255 are allowed"))
@@ -97,8 +93,7 @@ import Testing
 
     /// Every character that could end a header field or its quotes.
     @Test(arguments: ["multipart", "tus"]) func unusualFileNamesArriveUnchanged(_ transport: String) async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a\";\r\n.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a\";\r\n.mp4")
         let result = try await fixture.upload([file, "--transport", transport, "--json"])
         #expect(result.exitCode == 0, "\(result.errors)")
         let item = try #require(try result.records().first)
@@ -187,8 +182,7 @@ import Testing
     // MARK: Afterwards
 
     @Test func reportsRespectTheUmask() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         let report = fixture.runner.home.file("report.json")
         let junit = fixture.runner.home.file("junit.xml")
         for arguments in [["upload", file, "--report", report], ["doctor", "--junit", junit]] {
@@ -207,8 +201,7 @@ import Testing
         let fixture = try await BatchFixture()
         try fixture.file("drop/there.mp4")
         let child = try fixture.runner.start(["upload", "--watch", fixture.runner.home.file("drop")] + fixture.login)
-        try await child.wait(for: "uploaded ")
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: "uploaded ")
         let result = try await child.finish()
         #expect(result.errors.contains("note: 1 of 1 file on the server"), "\(result.errors)")
     }

@@ -16,8 +16,7 @@ import Testing
         try await child.wait(for: #"/drop/there.mp4","upload_id""#)
         _ = try fixture.text("drop/notes.txt", "no media")
         try FileManager.default.moveItem(atPath: moved, toPath: drop + "/moved.mp4")
-        try await child.wait(for: #"/drop/moved.mp4","upload_id""#)
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: #"/drop/moved.mp4","upload_id""#)
         let result = try await child.finish()
         #expect(result.exitCode == 130)
         for line in result.lines {
@@ -36,8 +35,7 @@ import Testing
         try fixture.file("drop/a.mp4")
         let command = ["upload", "--watch", fixture.runner.home.file("drop"), "--json"] + options + fixture.login
         let child = try fixture.runner.start(command)
-        try await child.wait(for: #""state":"\#(state)""#)
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: #""state":"\#(state)""#)
         #expect(try await child.finish().records().compactMap { $0["attempts"] as? Int } == [state == "done" ? 5 : 4])
     }
 
@@ -67,8 +65,7 @@ import Testing
         try handle.write(contentsOf: Data("more".utf8))
         try handle.close()
         try await fixture.sandbox.clearFaults()
-        try await child.wait(for: #""state":"done""#)
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: #""state":"done""#)
         let result = try await child.finish()
         let items = try result.records()
         #expect(items.map { $0["state"] as? String } == ["failed", "done"], "\(result.output)")
@@ -89,8 +86,7 @@ import Testing
             try FileManager.default.linkItem(atPath: file, toPath: drop + "/whole.mp4")
         }
         try await fixture.sandbox.clearFaults()
-        try await child.wait(for: #"/drop/whole.mp4","upload_id""#)
-        child.signal(SIGINT)
+        try await child.signal(SIGINT, after: #"/drop/whole.mp4","upload_id""#)
         let result = try await child.finish()
         let items = try result.records()
         #expect(items.map { $0["state"] as? String } == ["done", "duplicate"], "\(result)")

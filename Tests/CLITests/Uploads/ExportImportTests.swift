@@ -7,7 +7,10 @@ import Testing
 
 /// `uploads export` and `uploads import`, run as a user would. Neither contacts a server.
 @Suite struct ExportImportTests {
+    private let machine: Machine
     private let token = String(repeating: "a", count: 64)
+
+    init() throws { machine = try Machine() }
 
     /// A separate machine with its own settings and store.
     private struct Machine {
@@ -83,7 +86,6 @@ import Testing
     // MARK: Export
 
     @Test func theFileIsReadableByItsOwnerOnlyRegardlessOfTheUmask() async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1), entry(2, host: "other")])
         let file = machine.file("tokens.jsonl")
         let result = try await machine.runner.run(
@@ -100,7 +102,6 @@ import Testing
 
     /// --output - is as explicit as --show-token.
     @Test func aDashMeansStandardOutput() async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1)])
         let result = try await machine.run(["export", "--output", "-"])
         #expect(result.exitCode == 0)
@@ -112,7 +113,6 @@ import Testing
 
     @Test(arguments: ["file", "link"])
     func nothingIsOverwritten(kind: String) async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1)])
         let (file, target) = (machine.file("tokens.jsonl"), machine.file("target"))
         if kind == "file" {
@@ -130,7 +130,6 @@ import Testing
 
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func aFullDiskLeavesNothingBehind() async throws {
-        let machine = try Machine()
         try fill(machine, (1...20).map { try entry($0) })
         let disk = try SmallDisk(kibibytes: 64)
         try disk.fill(leavingPages: 1)
@@ -141,7 +140,6 @@ import Testing
     }
 
     @Test func standardOutputNeedsConsent() async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1), entry(2)])
         let refused = try await machine.run(["export"])
         #expect(refused.exitCode == 2 && refused.output.isEmpty)
@@ -159,7 +157,6 @@ import Testing
     }
 
     @Test func anExportToAClosedPipeIsAFailure() async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1)])
         let result = try await machine.runner.run(
             ["uploads", "export", "--show-token"],
@@ -169,7 +166,6 @@ import Testing
     }
 
     @Test func anEmptyExportIsReported() async throws {
-        let machine = try Machine()
         let result = try await machine.run(["export", "--server", "nowhere", "--output", machine.file("out")])
         #expect(result.exitCode == 0)
         #expect(result.errors == "mediactl: warning: no stored delete tokens for nowhere\n")
@@ -179,7 +175,6 @@ import Testing
 
     @Test(.enabled(if: access("/usr/bin/strace", X_OK) == 0, "requires strace: scripts/setup.sh test"))
     func theFileIsSyncedBeforeItIsReported() async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1)])
         let trace = machine.file("trace")
         let result = try await machine.runner.run(
@@ -201,7 +196,6 @@ import Testing
         arguments: ["EIO", "ENOSPC"]
     )
     func aFileWhoseNameCannotBeSyncedIsReportedAsComplete(error: String) async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1)])
         let directory = machine.file("backup")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -222,7 +216,6 @@ import Testing
     // MARK: Import
 
     @Test func removedTokensStayRemovedAndBothOfAConflictAreKept() async throws {
-        let machine = try Machine()
         try fill(machine, [entry(1), entry(2), entry(3)])
         try machine.store().remove(entry(2))
         let lines = try [
@@ -257,7 +250,6 @@ import Testing
         ("}", "", "not a JSON object"),
     ])
     func oneInvalidLineRefusesTheWholeFile(text: String, replacement: String, reason: String) async throws {
-        let machine = try Machine()
         let good = try String(decoding: TokenExport.line(entry(1)), as: UTF8.self)
         let file = machine.file("tokens.jsonl")
         try "\(good)\n\(good.replacing(text, with: replacement))\n".write(
@@ -274,7 +266,6 @@ import Testing
     }
 
     @Test func theAddressIsNormalizedAsInARequest() async throws {
-        let machine = try Machine()
         // 443 is the port of https; an internationalized name is stored in punycode.
         var entry = try entry(1, host: "gighive.app")
         entry.baseURL = "https://GigHive.app:443/"
@@ -284,7 +275,6 @@ import Testing
 
     @Test(arguments: [("missing", "no such file"), ("", "is a directory")])
     func unreadableFilesAreUsageErrors(name: String, reason: String) async throws {
-        let machine = try Machine()
         let result = try await machine.run(["import", machine.runner.home.path + "/" + name])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains(": \(reason)\n"), "\(result.errors)")

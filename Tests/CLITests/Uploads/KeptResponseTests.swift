@@ -9,10 +9,12 @@ import Testing
     private static let token = String(repeating: "0123456789abcdef", count: 4)
     private static let server = ["--server", "https://media.example"]
 
-    private func fixture() throws -> FaultFixture {
+    private let fixture: FaultFixture
+
+    init() throws {
         var fixture = try FaultFixture("https://unused.example")
         fixture.runner.environment["MEDIACTL_SERVER"] = nil
-        return fixture
+        self.fixture = fixture
     }
 
     /// Leaves a response as an interrupted run does.
@@ -34,7 +36,6 @@ import Testing
     }
 
     @Test(arguments: ["responses", "replies"]) func responsesAreListedAndDiscarded(_ name: String) async throws {
-        let fixture = try fixture()
         #expect(try await items(fixture, [name]).isEmpty)
         try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: fixture, status: 500)
         let item = try #require(try await items(fixture, [name]).first)
@@ -60,7 +61,6 @@ import Testing
 
     /// A check only reads kept responses, even those that the next command stores.
     @Test func aCheckCountsKeptResponses() async throws {
-        let fixture = try fixture()
         let check = { (count: Int) in
             let result = try await fixture.runner.run(["store", "check", "--json"])
             let line = try #require(result.lines.last)
@@ -88,7 +88,6 @@ import Testing
     }
 
     @Test func aTokenIsAdoptedByID() async throws {
-        let fixture = try fixture()
         try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: fixture)
         let id = try #require(try await items(fixture, ["responses"]).first?["response_id"] as? String)
         let nowhere = try await fixture.runner.run(["uploads", "adopt", id])
@@ -110,7 +109,6 @@ import Testing
     }
 
     @Test(arguments: [true, false]) func aTokenIsAdoptedFromAFile(_ isInDataDirectory: Bool) async throws {
-        let fixture = try fixture()
         try leave("<id>18</id><delete_token>\(Self.token)</delete_token>", in: fixture)
         var path = fixture.dataDirectory + "/" + (try #require(try kept(fixture).first))
         if !isInDataDirectory {
@@ -124,7 +122,6 @@ import Testing
     }
 
     @Test func aTokenTypedByHandIsStoredOnce() async throws {
-        let fixture = try fixture()
         let line = ["uploads", "adopt", "--token-stdin", "--file-id"]
         let result = try await fixture.runner.run(line + ["18"] + Self.server, input: Self.token + "\n")
         #expect(result.exitCode == 0, "\(result)")
@@ -142,7 +139,6 @@ import Testing
 
     @Test(arguments: ["", "abc", "two words", String(repeating: "g", count: 64)])
     func anInvalidTokenIsRefused(_ text: String) async throws {
-        let fixture = try fixture()
         let result = try await fixture.runner.run(
             ["uploads", "adopt", "--token-stdin", "--file-id", "18"] + Self.server,
             input: text
@@ -153,7 +149,6 @@ import Testing
     }
 
     @Test func aResponseWithoutATokenNeedsATypedOne() async throws {
-        let fixture = try fixture()
         try leave(#"{"id":18,"removal_key":"\#(String(repeating: "f", count: 64))"}"#, in: fixture)
         let id = try #require(try await items(fixture, ["responses"]).first?["response_id"] as? String)
         let refusal = try await fixture.runner.run(["uploads", "adopt", id] + Self.server)
@@ -168,7 +163,7 @@ import Testing
     }
 
     @Test func aTokenCannotBeTypedWithoutATerminal() async throws {
-        let result = try await fixture().runner.run(["uploads", "adopt", "--file-id", "18"] + Self.server)
+        let result = try await fixture.runner.run(["uploads", "adopt", "--file-id", "18"] + Self.server)
         #expect(result.exitCode == 2 && result.errors.contains("--token-stdin"))
     }
 }

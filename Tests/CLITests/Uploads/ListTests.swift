@@ -47,8 +47,7 @@ import Testing
     }
 
     @Test func eventsOfARealServerAreListed() async throws {
-        let fixture = try await BatchFixture()
-        let file = try fixture.file("a.mp4")
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         for date in ["2026-03-01", "2026-03-02"] {
             let result = try await fixture.upload([file, "--event-date", date, "--org-name", "A   B"])
             #expect(result.exitCode == 0, "\(result.errors)")

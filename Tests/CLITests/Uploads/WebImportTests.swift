@@ -105,8 +105,7 @@ import Testing
     @Test func anExportNeedsNoLogin() async throws {
         let runner = try BinaryRunner()
         let line = String(decoding: TokenExport.line(JSONSchemaTests.entry), as: UTF8.self)
-        let secret = runner.home.file("password")
-        try Data("x".utf8).write(to: URL(fileURLWithPath: secret))
+        let secret = try runner.home.write("password", "x".utf8)
         let result = try await runner.run(["uploads", "import", "-", "--password-file", secret], input: line)
         #expect(result.exitCode == 2 && result.errors.contains("importing an export does not use a login"))
         #expect(try await runner.run(["uploads", "import", "-"], input: line).exitCode == 0)

@@ -63,8 +63,7 @@ struct ReadingBackTests {
 
     @Test("a response about another capture is invalid")
     func another() async throws {
-        let server = try RecordingServer(.data(200, Self.capture))
-        let client = try server.client()
+        let (server, client) = try RecordingServer(.data(200, Self.capture)).withClient()
         await expectFailure(.unexpectedResponse) {
             _ = try await client.capture("00000000-0000-4000-8000-000000000000", headers: [])
         }
@@ -75,8 +74,7 @@ struct ReadingBackTests {
 
     @Test("an invalid ID is not used in an address")
     func noID() async throws {
-        let server = try RecordingServer(.data(200, Self.capture))
-        let client = try server.client()
+        let (server, client) = try RecordingServer(.data(200, Self.capture)).withClient()
         await expectFailure(.badRequest) { _ = try await client.capture("../devices", headers: []) }
         #expect(server.requests.isEmpty)
     }
@@ -111,8 +109,7 @@ struct ReadingBackTests {
         ]
     )
     private func refusals(_ row: (response: Response, code: OutcomeCode, retryable: Bool)) async throws {
-        let server = try RecordingServer(row.response)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(row.response).withClient()
         let error = await expectFailure(row.code) { _ = try await client.capture(Self.id, headers: []) }
         #expect(error?.isRetryable == row.retryable)
         #expect(server.requests.count == 1, "its counter is valid for one request")

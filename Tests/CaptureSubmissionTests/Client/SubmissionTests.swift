@@ -53,8 +53,7 @@ struct SubmissionTests {
 
     @Test("the body is sent unchanged, with the device's header fields and the request's ID")
     func sent() async throws {
-        let server = try RecordingServer(.data(202, #"{"capture_id":"\#(Self.id)"}"#))
-        let client = try server.client()
+        let (server, client) = try RecordingServer(.data(202, #"{"capture_id":"\#(Self.id)"}"#)).withClient()
         let body = try await Self.body()
         _ = try await client.submit(
             body,
@@ -73,8 +72,7 @@ struct SubmissionTests {
 
     @Test("a dry run's body, and one that was not built here, are not sent")
     func unsigned() async throws {
-        let server = try RecordingServer(.data(202, "{}"))
-        let client = try server.client()
+        let (server, client) = try RecordingServer(.data(202, "{}")).withClient()
         let unsigned = try SamplePayload.photo().body(for: .mediactl1, assertion: Assertion.placeholder)
         await expectFailure(.internalError) {
             _ = try await client.submit(unsigned, headers: [], requestID: "", profile: .mediactl1)
@@ -211,8 +209,7 @@ struct SubmissionTests {
     private func refusals(_ row: (response: Response, code: Code, retryable: Bool), _ profile: CaptureProfile)
         async throws
     {
-        let server = try RecordingServer(row.response)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(row.response).withClient()
         let error = await expectFailure(row.code) { _ = try await Self.submit(to: client, profile) }
         #expect(error?.httpStatus == row.response.status)
         #expect(error?.isRetryable == row.retryable)
@@ -341,8 +338,7 @@ struct SubmissionTests {
 
     @Test("a request stopped before anything was sent is canceled")
     func stopped() async throws {
-        let server = try RecordingServer(.data(202, "{}"))
-        let client = try server.client()
+        let (server, client) = try RecordingServer(.data(202, "{}")).withClient()
         let control = TransferControl()
         control.stop()
         await expectFailure(.cancelled) { _ = try await Self.submit(to: client, control: control) }

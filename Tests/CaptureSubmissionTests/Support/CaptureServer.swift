@@ -27,6 +27,9 @@ extension RecordingServer {
         try Self.client(of: address + "/base", timeouts: timeouts)
     }
 
+    /// The server, and a client of it.
+    func withClient() throws -> (server: RecordingServer, client: CaptureClient) { (self, try client()) }
+
     static func client(
         of address: String,
         timeouts: TransferTimeouts = TransferTimeouts()

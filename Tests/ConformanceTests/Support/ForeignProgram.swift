@@ -27,11 +27,6 @@ enum ForeignProgram {
         throw Failure("\(name) is not installed; run scripts/setup.sh test")
     }
 
-    /// A product of this package to test.
-    static func product(_ name: String) -> String {
-        BuiltProgram.path(name)
-    }
-
     /// Runs a program to completion. `environment` is added to that of the tests.
     static func run(
         _ path: String,

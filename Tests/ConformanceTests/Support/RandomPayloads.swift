@@ -1,13 +1,14 @@
 import CaptureSubmission
 import Foundation
 import MediaCrypto
+import TestSupport
 
 /// Random payloads, the same in every run.
 struct RandomPayloads {
     private var random: SplitMix
 
     init(seed: UInt64) {
-        random = SplitMix(state: seed)
+        random = SplitMix(seed: seed)
     }
 
     /// The next payload.
@@ -111,17 +112,4 @@ struct RandomPayloads {
     }
 
     private mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
-}
-
-/// Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014).
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -25,6 +25,16 @@ struct CaptureBench: Sendable {
         try self.init(sandbox: sandbox, address: sandbox.baseURL, profile: profile)
     }
 
+    /// A registered machine with its own sandbox.
+    static func registered(
+        _ arguments: [String] = [],
+        profile: CaptureProfile = .mediactl1
+    ) async throws -> CaptureBench {
+        let bench = try await CaptureBench(arguments, profile: profile)
+        try await bench.register()
+        return bench
+    }
+
     /// A machine with any server; pass `machine` to use the data of another one.
     init(
         sandbox: SandboxProcess? = nil,

@@ -55,8 +55,7 @@ import Testing
     }
 
     @Test func noticesAreReportedBeforeSending() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         var request = try bench.request()
         request.facts.capturedAt = nil
         let library = bench.library
@@ -76,8 +75,7 @@ import Testing
     }
 
     @Test func theSameMediaIsNotSubmittedTwice() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let first = try await bench.session.capture(try bench.request())
         let second = try await bench.session.capture(try bench.request())
         #expect(second.isKnown && second.record.id == first.record.id)
@@ -111,8 +109,7 @@ import Testing
     }
 
     @Test func aDigestIsRecordedAsNotObserved() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let digest = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
         let request = CaptureRequest(.digest(digest), mediaType: .photo, depth: .declined, settings: PrivacySettings())
         let outcome = try await bench.session.capture(request)
@@ -128,8 +125,7 @@ import Testing
     }
 
     @Test func tasksAndSessionsShareOneCounterInAscendingOrder() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let requests = try (0..<6).map { try bench.request("\($0).jpg") }
         let outcomes = try await withThrowingTaskGroup(of: CaptureOutcome.self) { group in
             for (number, request) in requests.enumerated() {
@@ -155,8 +151,7 @@ import Testing
 
     @Test(arguments: [600, -600])
     func aClockSkewCausesOneRetry(_ seconds: Int64) async throws {
-        let bench = try await CaptureBench(["--capture-clock=\(seconds)"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--capture-clock=\(seconds)"])
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .accepted && outcome.record.submissions == 1 && outcome.record.counter == 4)
         #expect(try await bench.submissions() == 2)
@@ -171,8 +166,7 @@ import Testing
 
     // Hash-only contract, new rule 4.
     @Test func aPhotoRequiresAChoiceAboutDepth() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let digest = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
         let settings = PrivacySettings()
         for request in [
@@ -195,8 +189,7 @@ import Testing
     }
 
     @Test func differencesFromAnEarlierSubmissionAreReported() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let first = try bench.request()
         _ = try await bench.session.capture(first)
         #expect(try await bench.session.capture(first).notices.isEmpty)
@@ -216,8 +209,7 @@ import Testing
     }
 
     @Test func anUnknownTimeIsNotADifference() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         var request = try bench.request()
         request.facts.capturedAt = nil
         _ = try await bench.session.capture(request)

@@ -42,8 +42,7 @@ import Testing
         Failure(fault: "capture:status=413,times=1", state: .queued, code: .payloadTooLarge, submissions: 0),
     ])
     func failuresLeaveACorrectStateThatARetryResolves(_ failure: Failure) async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         try await bench.sandbox?.addFaults(failure.fault)
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == failure.state)
@@ -57,8 +56,7 @@ import Testing
     }
 
     @Test func aLostResponseStaysUnknownWhileTheServerCannotBeQueried() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         try await bench.sandbox?.addFaults("capture:drop-response,times=1", "capture-read:status=503")
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome && outcome.error?.code == .unknownOutcome)
@@ -74,8 +72,7 @@ import Testing
     }
 
     @Test func aDuplicateWithOurIDCountsAsAccepted() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let first = try await bench.session.capture(try bench.request())
         // As after a crash of this machine before its last step was synced.
         var record = first.record
@@ -90,8 +87,7 @@ import Testing
 
     /// After a restore from a backup, the server has a capture that is not in the store, with its own data.
     @Test func aDuplicateOfAnUnknownCaptureIsAcceptedWithANotice() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         var first = try await bench.session.capture(try bench.request()).record
         first.server = "http://127.0.0.1:1"
         try bench.library.keep(first)
@@ -106,8 +102,7 @@ import Testing
 
     /// A server has one capture per hash: a file that was accepted in the meantime is not submitted with another ID.
     @Test func aDuplicateOfAnAcceptedRecordIsNotSent() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let first = try await bench.session.capture(try bench.request()).record
         var twin = first
         twin.id = UUID().uuidString.lowercased()
@@ -148,8 +143,7 @@ import Testing
 
     /// The ID of the server's capture must not be attributed to a record whose data the server does not have.
     @Test func anUnsentCaptureWaitsForTheOutcomeOfAnotherOneOfTheSameMedia() async throws {
-        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture:status=503,times=1"])
         let unsent = try await bench.session.capture(try bench.request()).record
         var request = try bench.request()
         request.facts.deviceModel = "Other"
@@ -174,8 +168,7 @@ import Testing
 
     /// The request of the other capture may still be in transit.
     @Test func anUnsentCaptureIsNotSentWhileAnotherOneMayArrive() async throws {
-        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture:status=503,times=1"])
         let unsent = try await bench.session.capture(try bench.request()).record
         var request = try bench.request()
         request.facts.deviceModel = "Other"
@@ -192,8 +185,7 @@ import Testing
     /// A full upload whose request arrived after the query that did not find it; pending after a retry without its key.
     @Test(arguments: [CaptureRecord.State.queued, .pending])
     func anIDOfAnUnresolvedUploadIsNotThatOfAnotherCapture(_ state: CaptureRecord.State) async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         var upload = try await bench.session.sendMedia(request).record
         let id = try #require(upload.serverCaptureID)
@@ -208,8 +200,7 @@ import Testing
 
     /// If no time may be disclosed, the day is that of the submission, not of an earlier attempt.
     @Test func anOldAttemptIsSentWithTheDayOfItsSubmission() async throws {
-        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture:status=503,times=1"])
         var request = try bench.request()
         request.settings.timestamp = .none
         var record = try await bench.session.capture(request).record
@@ -223,8 +214,7 @@ import Testing
     }
 
     @Test func aRecordOfAnotherServerIsUnchanged() async throws {
-        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture:status=503,times=1"])
         var record = try await bench.session.capture(try bench.request()).record
         record.server = "http://127.0.0.1:1"
         try bench.library.keep(record)
@@ -234,8 +224,7 @@ import Testing
     }
 
     @Test func anotherDevicesDuplicateIsRejected() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         _ = try await bench.session.capture(try bench.request())
         let other = try CaptureBench(sandbox: bench.sandbox, address: bench.session.client.server.description)
         try await other.register()
@@ -249,8 +238,7 @@ import Testing
     /// As after a restore of the server from a backup.
     @Test(arguments: [false, true])
     func aCaptureThatTheServerLostIsSubmittedAgain(_ isRetry: Bool) async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         var lost = try await bench.session.capture(try bench.request()).record
         let empty = try await CaptureBench()
         let restored = try CaptureBench(
@@ -274,8 +262,7 @@ import Testing
     }
 
     @Test func anAcceptedCaptureIsConfirmedByTheServer() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let first = try await bench.session.capture(try bench.request()).record
         try await bench.sandbox?.addFaults("capture-read:status=503")
         let unconfirmed = [
@@ -336,8 +323,7 @@ import Testing
 
     /// The query is also retried once with the server's clock.
     @Test func anUnknownOutcomeIsResolvedDespiteClockSkew() async throws {
-        let bench = try await CaptureBench(["--capture-clock=-900"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--capture-clock=-900"])
         var record = try await bench.session.capture(try bench.request()).record
         let id = record.serverCaptureID
         (record.state, record.serverCaptureID) = (.unknownOutcome, nil)
@@ -348,8 +334,7 @@ import Testing
     }
 
     @Test func aRejectedCaptureIsNotSentAgain() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         try await bench.sandbox?.addFaults("capture:status=400,times=1")
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .rejected && outcome.error?.code == .badRequest)
@@ -359,8 +344,7 @@ import Testing
     }
 
     @Test func aCounterUsedByAnotherCopyOfTheKeyIsNotSkipped() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         // The copy, on a machine with a separate counter.
         let copy = try TemporaryDirectory()
         try FileManager.default.copyItem(atPath: bench.machine.file("data"), toPath: copy.file("data"))
@@ -413,8 +397,7 @@ import Testing
 
     /// The server shows a capture only to the device that sent it, and refuses it from any other as a duplicate.
     @Test func anUnknownOutcomeOfAnotherRegistrationIsSentAgainOnlyOnRequest() async throws {
-        let bench = try await CaptureBench(["--fault", "capture:status=502,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture:status=502,times=1"])
         let record = try await bench.session.capture(try bench.request()).record
         #expect(record.state == .unknownOutcome)
         try await bench.registerAgain()
@@ -426,8 +409,7 @@ import Testing
 
     /// The first submission is on the server, which shows it only to the replaced device.
     @Test func aRefusedResendKeepsTheEvidenceOfTheFirstSubmission() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         var record = try await bench.session.capture(try bench.request()).record
         (record.state, record.serverCaptureID, record.verificationURL) = (.unknownOutcome, nil, nil)
         try bench.library.keep(record)
@@ -453,8 +435,7 @@ import Testing
     /// The evidence is kept after any refusal, not only of a duplicate, and if the key cannot be used.
     @Test(arguments: ["capture:status=503,times=1", "capture:status=400,times=1", "capture:status=500,times=1", "key"])
     func aFailedResendKeepsTheEvidenceOfTheFirstSubmission(_ failure: String) async throws {
-        let bench = try await CaptureBench(["--fault", "capture:status=502,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture:status=502,times=1"])
         let record = try await bench.session.capture(try bench.request()).record
         #expect(record.state == .unknownOutcome && record.submission != nil)
         var device = try await bench.registerAgain()
@@ -471,8 +452,7 @@ import Testing
     }
 
     @Test func anAcceptedResendReplacesTheFirstSubmission() async throws {
-        let bench = try await CaptureBench(["--fault", "capture:status=502,times=2"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture:status=502,times=2"])
         let record = try await bench.session.capture(try bench.request()).record
         let device = try await bench.registerAgain()
         #expect(
@@ -486,8 +466,7 @@ import Testing
 
     /// The server returns the ID, since it has an earlier submission of the same device.
     @Test func aDuplicateOfAnEarlierSubmissionRestoresThatOne() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         try await bench.sandbox?.addFaults("capture:drop-response,times=1", "capture-read:status=405")
         let record = try await bench.session.capture(try bench.request()).record
         #expect(record.state == .unknownOutcome)
@@ -499,8 +478,7 @@ import Testing
 
     /// One session queries the program once, regardless of the number of captures.
     @Test func theKeyProgramOfTheVaultRunsOnce() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let log = bench.machine.file("log")
         let key = String(repeating: "0a", count: 32)
         var dependencies = bench.session.dependencies
@@ -515,8 +493,7 @@ import Testing
     }
 
     @Test func aMissingKeyLeavesTheCapturePending() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let keys = bench.directory.path + "/capture-keys"
         try FileManager.default.moveItem(atPath: keys, toPath: keys + "-away")
         let outcome = try await bench.session.capture(try bench.request())

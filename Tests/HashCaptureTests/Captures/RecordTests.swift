@@ -15,8 +15,7 @@ import Testing
 
     @Test(arguments: places)
     func aCaptureOfAKilledProcessIsFinishedByTheNextOne(_ point: CaptureFailpoint) async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let path = try bench.photo()
         let place = [
             point.rawValue, bench.session.client.server.description, bench.directory.path,
@@ -79,8 +78,7 @@ import Testing
     }
 
     @Test func aRecordWithoutAModeIsLocalOnlyUntilTheUserDecides() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let id = UUID().uuidString.lowercased()
         try bench.library.keep(
             CaptureRecord(
@@ -109,8 +107,7 @@ import Testing
 
     /// The meaning of such a record is unknown, so it does not prevent a submission.
     @Test func aRecordWithoutAModeIsNotEvidence() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let path = try bench.photo()
         let digest = try await bench.session.preview(bench.request(path)).payload.mediaHash
         var old = CaptureRecord(
@@ -158,8 +155,7 @@ import Testing
     }
 
     @Test func aTamperedPayloadIsNotSentAndNotVerified() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let path = try bench.photo()
         let record = try await bench.session.capture(bench.request(path)).record
         var tampered = record
@@ -186,8 +182,7 @@ import Testing
         ("counter", CaptureVerification.Check.counter), ("hash", .bodyHash), ("blob", .vault), ("server", .server),
     ])
     func eachCheckDetectsItsKindOfChange(_ change: String, _ check: CaptureVerification.Check) async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let path = try bench.photo()
         var record = try await bench.session.capture(bench.request(path)).record
         var file = path
@@ -214,8 +209,7 @@ import Testing
 
     /// The server shows a capture only to its device: 403 for the one that replaced it, but a failure for its own.
     @Test func theServersCheckIsSkippedAfterAReplacedRegistration() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let path = try bench.photo()
         #expect(try await bench.session.capture(bench.request(path)).record.state == .accepted)
         var plan = CaptureBench.plan
@@ -247,8 +241,7 @@ import Testing
     }
 
     @Test func aQueuedCaptureIsResumedByTheSameCommand() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         try await bench.sandbox?.addFaults("capture:status=503,times=1")
         let first = try await bench.session.capture(try bench.request())
         #expect(first.record.state == .queued)

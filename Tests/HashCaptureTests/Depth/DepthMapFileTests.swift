@@ -22,8 +22,7 @@ struct DepthMapFileTests {
     /// Reads a file made of bytes.
     static func read(_ bytes: [UInt8], _ layout: DepthMapFile.Layout = .init()) throws -> DepthMap {
         let home = try TemporaryDirectory()
-        let path = home.file("map")
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let path = try home.write("map", bytes)
         return try DepthMapFile.read(Array(path.utf8), layout: layout)
     }
 

@@ -1,5 +1,6 @@
 import CaptureSubmission
 import HashCapture
+import TestSupport
 import Testing
 
 /// The optimized analysis against the plain one, with random maps from a fixed seed.
@@ -42,19 +43,13 @@ struct DepthPropertyTests {
         }
     }
 
-    /// SplitMix64, and random maps from it.
+    /// Random maps.
     struct Chance: RandomNumberGenerator {
-        private var state: UInt64
+        private var random: SplitMix
 
-        init(seed: UInt64) { state = seed }
+        init(seed: UInt64) { random = SplitMix(seed: seed) }
 
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
+        mutating func next() -> UInt64 { random.next() }
 
         /// At least 1×1, with holes in half of the maps.
         mutating func map(_ kind: Kind) -> DepthMap? {

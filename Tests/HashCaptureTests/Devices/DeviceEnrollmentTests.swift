@@ -73,8 +73,7 @@ import Testing
 
     @Test func aReplacedKeyOfTheUserIsKept() async throws {
         let bench = try await CaptureBench()
-        let path = bench.machine.file("mine.pem")
-        try Data(try SigningKey.generate().pem()).write(to: URL(fileURLWithPath: path))
+        let path = try bench.machine.write("mine.pem", try SigningKey.generate().pem())
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         var plan = CaptureBench.plan
         plan.key = .existing(.file(path))
@@ -95,8 +94,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
         let device = try await bench.register()
         let name = try #require(device.keySource.fileName)
-        let path = bench.machine.file("other.pem")
-        try Data("no key".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try bench.machine.write("other.pem", "no key".utf8)
         var plan = CaptureBench.plan
         plan.replacesEarlier = true
         plan.key = .existing(.file(path))

@@ -159,8 +159,7 @@ import Testing
         var bytes = Array(try Data(contentsOf: URL(filePath: tagged)))
         if name.hasSuffix("orf") { bytes[2...3] = [0x52, 0x4F] }
         if name.hasSuffix("cr2") { bytes = Self.withHeaderOfCR2(bytes) }
-        let path = directory.file(name)
-        try Data(bytes).write(to: URL(filePath: path))
+        let path = try directory.write(name, bytes)
 
         let facts = CaptureFacts.reading(try SourceFile(path: Array(path.utf8)))
         #expect(facts.latitude == -33.8568 && facts.longitude == 2.2945)

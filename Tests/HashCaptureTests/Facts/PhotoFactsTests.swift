@@ -12,8 +12,7 @@ import Testing
     init() throws { directory = try TemporaryDirectory() }
 
     private func facts(_ bytes: [UInt8]) throws -> CaptureFacts {
-        let path = directory.file("photo")
-        try Data(bytes).write(to: URL(filePath: path))
+        let path = try directory.write("photo", bytes)
         return CaptureFacts.reading(try SourceFile(path: Array(path.utf8)))
     }
 

@@ -9,8 +9,7 @@ import Testing
 /// The explicitly requested full upload (hash-only contract 7).
 @Suite struct FullUploadTests {
     @Test func aPhotoIsUploadedWithItsDepthMap() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let path = try bench.photo()
         let outcome = try await bench.session.sendMedia(bench.request(path, depth: bench.depthMap()))
         #expect(outcome.error == nil && outcome.record.state == .accepted && outcome.record.mode == .full)
@@ -27,8 +26,7 @@ import Testing
     }
 
     @Test func privacyModeRefusesAFullUpload() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         var request = bench.request(try bench.photo(), depth: try bench.depthMap())
         request.settings.isPrivacyModeEnabled = true
         #expect(await code(bench, request) == .privacyModeOn)
@@ -37,8 +35,7 @@ import Testing
     }
 
     @Test func unsupportedFilesAreRefusedBeforeTheUpload() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         #expect(await code(bench, bench.request(try bench.photo())) == .depthRequired)
         let png = try bench.write("a.png", [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0])
         #expect(await code(bench, bench.request(png, depth: try bench.depthMap())) == .unknownMediaType)
@@ -54,8 +51,7 @@ import Testing
     /// The framework's limit of 2 MiB is not in the server's response. A proxy's page is not about that limit.
     @Test(arguments: [[], ["--fault", "capture-full:status=413"]])
     func theSizeLimitOfTheFrameworkIsExplained(arguments: [String]) async throws {
-        let bench = try await CaptureBench(arguments)
-        try await bench.register()
+        let bench = try await CaptureBench.registered(arguments)
         let photo = try bench.photo("large.jpg", byteCount: (2 << 20) + 10)
         let outcome = try await bench.session.sendMedia(bench.request(photo, depth: bench.depthMap()))
         let isOfServer = arguments.isEmpty
@@ -64,8 +60,7 @@ import Testing
     }
 
     @Test func aRetryNeverSendsTheMedia() async throws {
-        let bench = try await CaptureBench(["--fault", "capture-full:status=503,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture-full:status=503,times=1"])
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         let outcome = try await bench.session.sendMedia(request)
         #expect(outcome.record.state == .queued)
@@ -84,8 +79,7 @@ import Testing
 
     /// A hash-only capture does not finish an upload of the media.
     @Test func anUnsentUploadIsNotReportedAsAcceptedBecauseOfItsHash() async throws {
-        let bench = try await CaptureBench(["--fault", "capture-full:status=503,times=1"])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", "capture-full:status=503,times=1"])
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         let upload = try await bench.session.sendMedia(request).record
         #expect(try await bench.session.capture(request).record.state == .accepted)
@@ -98,8 +92,7 @@ import Testing
 
     /// A hash-only capture does not mean that the media is on the server.
     @Test func aKnownHashIsNotReportedAsUploadedMedia() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         var record = try await bench.session.capture(try bench.request()).record
         (record.mode, record.state, record.serverCaptureID) = (.full, .unknownOutcome, nil)
         try bench.library.keep(record)
@@ -109,8 +102,7 @@ import Testing
 
     /// "Already on the server" would be a false statement about media that the server does not have.
     @Test func mediaOfAHashOnlyCaptureAreNotReportedAsAccepted() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         let first = try await bench.session.capture(request)
         #expect(first.record.state == .accepted && first.record.mode == .hashOnly)
@@ -131,8 +123,7 @@ import Testing
         _ state: CaptureRecord.State,
         _ code: OutcomeCode?
     ) async throws {
-        let bench = try await CaptureBench(["--fault", fault])
-        try await bench.register()
+        let bench = try await CaptureBench.registered(["--fault", fault])
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         let outcome = try await bench.session.sendMedia(request)
         #expect(outcome.record.state == state && outcome.error?.code == code)
@@ -159,8 +150,7 @@ import Testing
     }
 
     @Test func withoutASignatureNoneIsSent() async throws {
-        let bench = try await CaptureBench()
-        try await bench.register()
+        let bench = try await CaptureBench.registered()
         let photo = try bench.write("family.jpg", [0xFF, 0xD8, 0xFF, 0xE0] + CaptureBench.marker)
         let request = bench.request(photo, depth: try bench.depthMap())
         #expect(try await bench.session.sendMedia(request, isAsserted: false).record.state == .accepted)

@@ -11,14 +11,15 @@ import Testing
 /// Hash-only contract section 8: stored media is encrypted, bound to its capture, and restored completely or not at
 /// all.
 @Suite struct CaptureVaultTests {
-    let fixture = Result { try VaultFixture() }
+    let fixture: VaultFixture
+
+    init() throws { fixture = try VaultFixture() }
 
     // MARK: Storing and restoring
 
     /// 1,048,520 bytes fill the first segment.
     @Test(arguments: [1, 1000, 1_048_520, 1_048_521, 3_000_000])
     func storedMediaIsRestored(byteCount: Int) async throws {
-        let fixture = try fixture.get()
         let (media, depth) = (vaultBytes(byteCount), vaultBytes(4 * 9, seed: 2))
         let digest = try await fixture.keep(media, depth: depth)
         let path = fixture.temporary.file("original-" + VaultFixture.id)
@@ -34,7 +35,6 @@ import Testing
     }
 
     @Test func storedMediaIsReadableByItsOwnerOnly() async throws {
-        let fixture = try fixture.get()
         // The umask must not matter, whether permissive or restrictive.
         for (id, mask) in [(VaultFixture.id, mode_t(0)), (VaultFixture.other, 0o777)] {
             let before = umask(mask)
@@ -59,7 +59,6 @@ import Testing
     }
 
     @Test func progressReachesTheTotal() async throws {
-        let fixture = try fixture.get()
         let steps = Mutex<[(Int64, Int64)]>([])
         let draft = try fixture.vault().begin(id: VaultFixture.id)
         let file = try fixture.source(vaultBytes(2_500_000))
@@ -76,14 +75,12 @@ import Testing
 
     @Test(arguments: ["", "..", "../x", "0F1E2D3C-4B5A-4978-8695-A4B3C2D1E0FF", VaultFixture.id + "/.."])
     func anInvalidIDIsNotUsedAsAPath(id: String) async throws {
-        let fixture = try fixture.get()
         #expect(try await captureErrorCode { _ = try fixture.vault().begin(id: id) } == .vaultUnusable)
         #expect(try await captureErrorCode { _ = try await fixture.vault().check(.media, of: id) } == .mediaMissing)
         #expect(!FileManager.default.fileExists(atPath: fixture.captures))
     }
 
     @Test func anIDIsUsedOnce() async throws {
-        let fixture = try fixture.get()
         let digest = try await fixture.keep(vaultBytes(10))
         #expect(try await captureErrorCode { try await fixture.keep(vaultBytes(10, seed: 2)) } == .vaultUnusable)
         let draft = try fixture.vault().begin(id: VaultFixture.other)
@@ -97,7 +94,6 @@ import Testing
     /// The original grows, or is rewritten with the same length and time, while it is read.
     @Test(arguments: [true, false])
     func anOriginalThatChangesIsNotStored(isGrowing: Bool) async throws {
-        let fixture = try fixture.get()
         let vault = fixture.vault()
         let draft = try vault.begin(id: VaultFixture.id)
         let file = try fixture.source(vaultBytes(3_000_000))
@@ -120,7 +116,6 @@ import Testing
     }
 
     @Test func aTruncatedOriginalIsNotStored() async throws {
-        let fixture = try fixture.get()
         let draft = try fixture.vault().begin(id: VaultFixture.id)
         let file = try fixture.source(vaultBytes(3_000_000))
         let path = fixture.temporary.file("original")
@@ -131,7 +126,6 @@ import Testing
     }
 
     @Test func cancelingEndsTheReadingWithinABlock() async throws {
-        let fixture = try fixture.get()
         let draft = try fixture.vault().begin(id: VaultFixture.id)
         let path = fixture.temporary.file("sparse")
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
@@ -168,7 +162,6 @@ import Testing
 
     @Test(arguments: Damage.allCases)
     func aDamagedBlobIsRefusedAndNothingIsWritten(_ damage: Damage) async throws {
-        let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(1_100_000), depth: vaultBytes(36, seed: 2))
         try await fixture.keep(vaultBytes(1_100_000, seed: 3), id: VaultFixture.other)
         switch damage {
@@ -199,7 +192,6 @@ import Testing
     }
 
     @Test func aMissingBlobIsReportedAsMissing() async throws {
-        let fixture = try fixture.get()
         #expect(try await captureErrorCode { _ = try await fixture.exported() } == .mediaMissing)
         try await fixture.keep(vaultBytes(10))
         #expect(try await captureErrorCode { _ = try await fixture.exported(.depth) } == .mediaMissing)
@@ -209,7 +201,6 @@ import Testing
     // MARK: Targets
 
     @Test func anExportReplacesNothingAndVerifiesTheHash() async throws {
-        let fixture = try fixture.get()
         let media = vaultBytes(100)
         let digest = try await fixture.keep(media, depth: vaultBytes(36))
         let depth = try await fixture.vault().check(.depth, of: VaultFixture.id)
@@ -238,7 +229,6 @@ import Testing
     }
 
     @Test func aLinkAtTheTargetIsNotFollowed() async throws {
-        let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(100))
         let link = fixture.temporary.file("link")
         try makeLink(link, to: fixture.temporary.file("elsewhere"))

@@ -74,17 +74,8 @@ struct VaultFixture {
     }
 }
 
-/// Bytes that differ at most offsets and for each seed. They repeat a block, so that they are created quickly.
-func vaultBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
-    let block = (0..<4099).map { _ in
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return UInt8(truncatingIfNeeded: state >> 33)
-    }
-    var bytes = Data(capacity: count + block.count)
-    while bytes.count < count { bytes.append(contentsOf: block) }
-    return [UInt8](bytes.prefix(count))
-}
+/// Bytes that are different for each seed.
+func vaultBytes(_ count: Int, seed: Int = 1) -> [UInt8] { randomBytes(count, seed: seed) }
 
 /// The code of the thrown `CaptureError`; nil on success.
 func captureErrorCode(_ body: () async throws -> Void) async throws -> OutcomeCode? {

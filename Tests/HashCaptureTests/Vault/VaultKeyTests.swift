@@ -8,26 +8,26 @@ import Testing
 
 /// The key is created once, by one process, and never replaced.
 @Suite struct VaultKeyTests {
-    let fixture = Result { try VaultFixture() }
+    let fixture: VaultFixture
+
+    init() throws { fixture = try VaultFixture() }
 
     static let hex = String(repeating: "0a", count: 32)
     /// The same 32 bytes, as encoded by `base64` of coreutils.
     static let base64 = "CgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo="
 
-    private func keyPath() throws -> String { try fixture.get().captures + "/vault.key" }
+    private var keyPath: String { fixture.captures + "/vault.key" }
 
     @Test func theKeyIsCreatedOnceAndNotReplaced() async throws {
-        let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10))
-        let text = try String(contentsOfFile: keyPath(), encoding: .utf8)
+        let text = try String(contentsOfFile: keyPath, encoding: .utf8)
         #expect(text.wholeMatch(of: /[0-9a-f]{64}\n/) != nil)
         try await fixture.keep(vaultBytes(10, seed: 2), id: VaultFixture.other)
-        #expect(try String(contentsOfFile: keyPath(), encoding: .utf8) == text)
+        #expect(try String(contentsOfFile: keyPath, encoding: .utf8) == text)
         #expect(try await VaultFixture().keep(vaultBytes(10)) == fixture.vault().check(.media, of: VaultFixture.id))
     }
 
     @Test func onlyOneOfManyProcessesCreatesTheKey() async throws {
-        let fixture = try fixture.get()
         let ids = (0..<16).map { String(format: "0f1e2d3c-4b5a-4978-8695-%012x", $0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for id in ids { group.addTask { try await fixture.keep(vaultBytes(20), id: id) } }
@@ -39,59 +39,55 @@ import Testing
 
     @Test(arguments: ["", "\n", "0a", "x", String(repeating: "0a", count: 31), hex + "0a", hex + "\n\n", " " + hex])
     func aDamagedKeyIsRefusedAndKept(text: String) async throws {
-        let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10))
-        try fixture.write(Array(text.utf8), to: keyPath())
+        try fixture.write(Array(text.utf8), to: keyPath)
         #expect(try await captureErrorCode { _ = try await fixture.exported() } == .vaultUnusable)
         #expect(
             try await captureErrorCode { try await fixture.keep(vaultBytes(9), id: VaultFixture.other) }
                 == .vaultUnusable
         )
-        #expect(try fixture.read(keyPath()) == Array(text.utf8))
+        #expect(try fixture.read(keyPath) == Array(text.utf8))
     }
 
     @Test(arguments: [false, true])
     func aMissingKeyIsNotReplacedWhileThereAreBlobs(areDrafts: Bool) async throws {
-        let fixture = try fixture.get()
         if areDrafts {
             let draft = try fixture.vault().begin(id: VaultFixture.id)
             _ = try await fixture.vault().keepMedia(fixture.source(vaultBytes(10)), in: draft)
         } else {
             try await fixture.keep(vaultBytes(10))
         }
-        try FileManager.default.removeItem(atPath: keyPath())
+        try FileManager.default.removeItem(atPath: keyPath)
         #expect(
             try await captureErrorCode { try await fixture.keep(vaultBytes(9), id: VaultFixture.other) }
                 == .vaultUnusable
         )
         if !areDrafts { #expect(try await captureErrorCode { _ = try await fixture.exported() } == .vaultUnusable) }
-        #expect(try !FileManager.default.fileExists(atPath: keyPath()))
+        #expect(!FileManager.default.fileExists(atPath: keyPath))
     }
 
     @Test func aDifferentKeyDecryptsNothing() async throws {
-        let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10))
-        try fixture.write(Array((Self.hex + "\n").utf8), to: keyPath())
+        try fixture.write(Array((Self.hex + "\n").utf8), to: keyPath)
         #expect(try await captureErrorCode { _ = try await fixture.exported() } == .mediaDamaged)
     }
 
     /// All captures are encrypted with one key: a replaced key is refused before anything is encrypted with it.
     @Test(arguments: [false, true])
     func aReplacedKeyIsDetectedBeforeANewCapture(isCommand: Bool) async throws {
-        let fixture = try fixture.get()
         let first = String(repeating: "0b", count: 32)
         let (old, new): (VaultKey, VaultKey) =
             isCommand ? (.command(["echo", first]), .command(["echo", Self.hex])) : (.file, .file)
         try await fixture.keep(vaultBytes(10), key: old)
-        let key = try? fixture.read(keyPath())
-        if !isCommand { try fixture.write(Array((Self.hex + "\n").utf8), to: keyPath()) }
+        let key = try? fixture.read(keyPath)
+        if !isCommand { try fixture.write(Array((Self.hex + "\n").utf8), to: keyPath) }
         let error = await #expect(throws: CaptureError.self) {
             try await fixture.keep(vaultBytes(9), id: VaultFixture.other, key: new)
         }
         #expect(error?.code == .vaultUnusable && error?.detail.contains("it was replaced") == true)
         // The draft is empty.
         #expect(try fixture.names(fixture.captures + "/.draft-" + VaultFixture.other).isEmpty)
-        if let key { try fixture.write(key, to: keyPath()) }
+        if let key { try fixture.write(key, to: keyPath) }
         try fixture.vault().adopt { _ in false }
         try await fixture.keep(vaultBytes(9), id: VaultFixture.other, key: old)
         #expect(try await fixture.exported(id: VaultFixture.other, key: old) == vaultBytes(9))
@@ -99,7 +95,6 @@ import Testing
 
     /// The first segment is sufficient to check the key, and a damaged copy is not reported as another key.
     @Test func aDamagedCopyIsNotReportedAsAReplacedKey() async throws {
-        let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(2_500_000))
         try fixture.change(.media) { $0[$0.count - 1] ^= 1 }
         try await fixture.keep(vaultBytes(9), id: VaultFixture.other)
@@ -111,11 +106,10 @@ import Testing
 
     @Test(arguments: [hex, hex.uppercased(), base64, hex + "\nmore", hex + "\r\n"])
     func aProgramMayPrintTheKey(output: String) async throws {
-        let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10), depth: vaultBytes(36), key: .command(["printf", "%s", Self.hex]))
         #expect(try await fixture.exported(key: .command(["printf", "%s", output])) == vaultBytes(10))
         #expect(try await fixture.exported(.depth, key: .command(["printf", "%s", output])) == vaultBytes(36))
-        #expect(try !FileManager.default.fileExists(atPath: keyPath()))
+        #expect(!FileManager.default.fileExists(atPath: keyPath))
     }
 
     @Test(arguments: [
@@ -123,7 +117,6 @@ import Testing
         ["printf", hex + "0a"],
     ])
     func aProgramThatPrintsNoKeyIsReportedWithoutItsArguments(arguments: [String]) async throws {
-        let fixture = try fixture.get()
         let error = await #expect(throws: CaptureError.self) {
             try await fixture.keep(vaultBytes(10), key: .command(arguments))
         }
@@ -133,7 +126,6 @@ import Testing
     }
 
     @Test func oneVaultRunsItsProgramOnce() async throws {
-        let fixture = try fixture.get()
         let log = fixture.temporary.file("log")
         let vault = fixture.vault(.command(["sh", "-c", "echo x >> '\(log)'; echo \(Self.hex)"]))
         let draft = try vault.begin(id: VaultFixture.id)
@@ -148,7 +140,6 @@ import Testing
 
     /// The program in `docs/hash-only.md`, with Google's library.
     @Test func tinkDecryptsABlob() async throws {
-        let fixture = try fixture.get()
         let media = vaultBytes(1_100_000)
         try await fixture.keep(media)
         let page = try Repository.text("docs/hash-only.md")
@@ -159,7 +150,7 @@ import Testing
             "sh",
             [
                 "-c", #""$@" > "$0""#, target, Repository.python, script,
-                fixture.blob(.media), keyPath(), VaultFixture.id, "media",
+                fixture.blob(.media), keyPath, VaultFixture.id, "media",
             ]
         )
         #expect(python.status == 0)

@@ -6,13 +6,16 @@ import Testing
 
 @Suite("Captures in the library")
 struct CaptureRecordTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
+    let store: LibraryStore
 
-    private func library() throws -> LibraryStore { try LibraryStore(in: fixture.get().directory) }
+    init() throws {
+        fixture = try StoreFixture()
+        store = try LibraryStore(in: fixture.directory)
+    }
 
     @Test("a capture is read back complete, in every state and mode")
     func roundTrip() throws {
-        let store = try library()
         for state in CaptureRecord.State.allCases {
             for mode in CaptureRecord.Mode.allCases + [nil] {
                 var capture = fullCapture()
@@ -30,7 +33,6 @@ struct CaptureRecordTests {
     /// kept.
     @Test("a record without a mode decodes with nil, and is kept")
     func withoutMode() throws {
-        let store = try library()
         try change(
             """
             INSERT INTO captures (id, server, profile, state, media_hash, media_type, is_observed, has_depth,
@@ -51,7 +53,6 @@ struct CaptureRecordTests {
 
     @Test("captures are listed newest first; a change does not move one")
     func order() throws {
-        let store = try library()
         for (number, seconds) in [(1, 30.0), (2, 10), (3, 20), (4, 30)] {
             try store.keep(capture(number, at: seconds))
         }
@@ -65,7 +66,6 @@ struct CaptureRecordTests {
 
     @Test("captures are found by ID prefix and by their media")
     func found() throws {
-        let store = try library()
         for number in 1...3 { try store.keep(capture(number, at: Double(number), hash: number == 2 ? "b" : "a")) }
         #expect(try store.captures(ofMedia: String(repeating: "a", count: 64)).map(\.id.last) == ["3", "1"])
         #expect(try store.captures(ofMedia: "a").isEmpty)
@@ -78,7 +78,6 @@ struct CaptureRecordTests {
 
     @Test("media is found through an index")
     func index() throws {
-        let store = try library()
         let plan = try store.connection.read { db in
             let sql = "EXPLAIN QUERY PLAN " + Stored<CaptureRecord>.select(where: "media_hash = ?")
             return try Row.fetchAll(db, sql: sql, arguments: ["a"]).map { $0["detail"] as String }
@@ -93,7 +92,6 @@ struct CaptureRecordTests {
         ]
     )
     func corrupt(column: String, value: String) throws {
-        let store = try library()
         let capture = fullCapture()
         try store.keep(capture)
         try change("UPDATE captures SET \(column) = \(value)")
@@ -114,7 +112,6 @@ struct CaptureRecordTests {
     func badID(id: String) throws {
         var capture = fullCapture()
         capture.id = id
-        let store = try library()
         #expect(throws: StoreError.self) { try store.keep(capture) }
         #expect(try store.captures().isEmpty)
     }
@@ -129,7 +126,6 @@ struct CaptureRecordTests {
         ] as [CaptureDeviceRecord.KeySource]
     )
     func devices(source: CaptureDeviceRecord.KeySource) throws {
-        let store = try library()
         try store.keep(sampleDevice())
         var device = sampleDevice()
         device.keySource = source
@@ -144,7 +140,6 @@ struct CaptureRecordTests {
         arguments: ["", "{}", "[]", #"{"file":"a","uri":"b"}"#, #"{"uri":"b"}"#, #"{"file":7}"#]
     )
     func corruptKeySource(json: String) throws {
-        let store = try library()
         try store.keep(sampleDevice())
         try change("UPDATE capture_devices SET key_source = '\(json)'")
         let error = #expect(throws: StoreError.self) { try store.captureDevice(for: sampleDevice().server) }
@@ -153,7 +148,6 @@ struct CaptureRecordTests {
     }
 
     private func change(_ sql: String) throws {
-        let fixture = try fixture.get()
         try fixture.rawDatabase(fixture.directory.file("library.sqlite")).write { try $0.execute(sql: sql) }
     }
 

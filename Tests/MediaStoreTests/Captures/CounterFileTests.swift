@@ -7,19 +7,20 @@ import Testing
 /// Hash-only contract trap 12: a counter is never used twice, regardless of when a process is killed.
 @Suite("Counter file")
 struct CounterFileTests {
-    let fixture = Result { try StoreFixture() }
+    let fixture: StoreFixture
     static let device = "11111111-1111-4111-8111-111111111111"
 
-    private func path() throws -> String { try fixture.get().directory.file("capture-counters/" + Self.device) }
+    init() throws { fixture = try StoreFixture() }
+
+    private var path: String { fixture.directory.file("capture-counters/" + Self.device) }
 
     private func lock(timeout: Duration = .seconds(60)) async throws -> CounterFile {
-        try await CounterFile.lock(device: Self.device, in: fixture.get().directory, timeout: timeout)
+        try await CounterFile.lock(device: Self.device, in: fixture.directory, timeout: timeout)
     }
 
     private func put(_ text: String) throws {
-        let fixture = try fixture.get()
         _ = try fixture.directory.make(.captureCounters)
-        try fixture.write(Array(text.utf8), to: path())
+        try fixture.write(Array(text.utf8), to: path)
     }
 
     @Test("counters start at 1 and continue in later exchanges")
@@ -39,9 +40,8 @@ struct CounterFileTests {
     func durable() async throws {
         let file = try await lock()
         _ = try file.take(7)
-        let fixture = try fixture.get()
-        #expect(try fixture.bytes(path()) == Array("7\n".utf8))
-        #expect(try permissions(path()) == 0o600)
+        #expect(try fixture.bytes(path) == Array("7\n".utf8))
+        #expect(try permissions(path) == 0o600)
         #expect(try permissions(fixture.directory.file("capture-counters")) == 0o700)
         let counters = fixture.directory.file("capture-counters")
         #expect(try FileManager.default.contentsOfDirectory(atPath: counters) == [Self.device])
@@ -52,7 +52,6 @@ struct CounterFileTests {
         .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func synchronized() throws {
-        let fixture = try fixture.get()
         let trace = fixture.temporary.file("trace")
         let worker = try WorkerProcess(
             ["counters", fixture.directory.path, Self.device, "1"],
@@ -70,7 +69,7 @@ struct CounterFileTests {
 
     @Test("the case of the ID does not create a second counter, and an invalid ID is refused")
     func names() async throws {
-        let directory = try fixture.get().directory
+        let directory = fixture.directory
         let upper = "ABCDEF01-0000-4000-8000-000000000001"
         let file = try await CounterFile.lock(device: upper, in: directory)
         _ = try file.take(5)
@@ -89,7 +88,7 @@ struct CounterFileTests {
         try put(text)
         let error = await #expect(throws: StoreError.self) { try await lock() }
         #expect(error?.kind == .corrupt)
-        #expect(try fixture.get().bytes(path()) == Array(text.utf8))
+        #expect(try fixture.bytes(path) == Array(text.utf8))
         // The error does not keep the lock.
         try put("4\n")
         #expect(try await lock(timeout: .zero).last == 4)
@@ -97,13 +96,12 @@ struct CounterFileTests {
 
     @Test("a link or a directory in place of the file is refused", arguments: [true, false])
     func unsafe(isLink: Bool) async throws {
-        let fixture = try fixture.get()
         _ = try fixture.directory.make(.captureCounters)
         if isLink {
             try fixture.write(Array("9\n".utf8), to: fixture.temporary.file("elsewhere"))
-            try makeLink(path(), to: fixture.temporary.file("elsewhere"))
+            try makeLink(path, to: fixture.temporary.file("elsewhere"))
         } else {
-            try FileManager.default.createDirectory(atPath: path(), withIntermediateDirectories: false)
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         }
         let error = await #expect(throws: StoreError.self) { try await lock() }
         #expect(error?.kind == .unsafe)
@@ -118,13 +116,13 @@ struct CounterFileTests {
         #expect(throws: StoreError.self) { try file.take(1) }
         #expect(throws: StoreError.self) { try file.take(0) }
         #expect(file.last == .max)
-        #expect(try fixture.get().bytes(path()) == Array("4294967295\n".utf8))
+        #expect(try fixture.bytes(path) == Array("4294967295\n".utf8))
     }
 
     @Test("a partial file left by a process that was killed while writing is not a counter")
     func leftover() async throws {
         try put("41\n")
-        try fixture.get().write(Array("4".utf8), to: path() + ".new")
+        try fixture.write(Array("4".utf8), to: path + ".new")
         let file = try await lock()
         #expect(try file.take(1) == 42)
     }
@@ -159,7 +157,7 @@ struct CounterFileTests {
 
     @Test("processes that share a device never take the same counter")
     func manyProcesses() throws {
-        let path = try fixture.get().directory.path
+        let path = fixture.directory.path
         let workers = try (0..<4).map { _ in try WorkerProcess(["counters", path, Self.device, "25"]) }
         var taken: [Int] = []
         for worker in workers {
@@ -182,7 +180,7 @@ struct CounterFileTests {
 
     /// Takes counters in a process that is killed, and returns the last one that it printed.
     private func takeUntilKilled(after exchanges: Int, from before: UInt32) throws -> UInt32 {
-        let worker = try WorkerProcess(["counters", fixture.get().directory.path, Self.device])
+        let worker = try WorkerProcess(["counters", fixture.directory.path, Self.device])
         var last = before
         var count = 0
         while let line = try worker.line() {
@@ -218,13 +216,12 @@ struct CounterFileTests {
     @Test("in a directory without write permission no counter is taken")
     func readOnly() throws {
         try put("8\n")
-        let fixture = try fixture.get()
         let counters = fixture.directory.file("capture-counters")
         #expect(chmod(counters, 0o500) == 0)
         defer { chmod(counters, 0o700) }
         let launcher = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
         let worker = try WorkerProcess(["counters", fixture.directory.path, Self.device, "1"], through: launcher)
         #expect(try worker.line() == "error notWritable")
-        #expect(try fixture.bytes(path()) == Array("8\n".utf8))
+        #expect(try fixture.bytes(path) == Array("8\n".utf8))
     }
 }

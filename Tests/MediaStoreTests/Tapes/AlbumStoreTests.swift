@@ -6,8 +6,12 @@ import Testing
 
 @Suite("Albums in the library")
 struct AlbumStoreTests {
-    let fixture = Result { try TapeFixture() }
+    let fixture: TapeFixture
     private let later = TapeFixture.start + 5000
+
+    init() throws { fixture = try TapeFixture() }
+
+    private var store: LibraryStore { fixture.store }
 
     private func states(_ fixture: TapeFixture, _ tapeID: String) throws -> [ClipRecord.Association] {
         try fixture.store.clips(of: tapeID).map(\.association)
@@ -23,8 +27,6 @@ struct AlbumStoreTests {
 
     @Test("1.3: a link is read back unchanged; it ends the intent and makes the tape associated")
     func keepLink() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, clips: 2)
         let intent = AlbumIntent(tapeID: tape.id, libraryID: "folder:1", title: "Tapes – Summer", startedAt: later)
         try store.keep(intent)
@@ -49,8 +51,6 @@ struct AlbumStoreTests {
 
     @Test("R5: another identifier replaces the earlier one and makes all clips pending; the same one changes nothing")
     func recreated() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, clips: 2)
         let other = try fixture.tape(2, clips: 1)
         for tape in [tape, other] {
@@ -72,8 +72,6 @@ struct AlbumStoreTests {
 
     @Test("a tape keeps both links when the library changes, and clips in one library are pending for the other")
     func twoLibraries() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, clips: 1)
         try store.keep(sampleLink(tape.id))
         try link(fixture, tape.id)
@@ -91,8 +89,6 @@ struct AlbumStoreTests {
 
     @Test("removing an album's link makes clips and tape pending, and keeps the album of another library")
     func removeLink() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, clips: 1)
         try store.keep(sampleLink(tape.id, library: "l2"))
         try store.keep(sampleLink(tape.id))
@@ -114,8 +110,6 @@ struct AlbumStoreTests {
 
     @Test("trap 5: the state is stored for each clip, with reason, attempts and time; nil keeps the asset ID")
     func recordOutcomes() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, clips: 3)
         let ids = try store.clips(of: tape.id).map(\.id)
         for reason in AssociationReason.allCases {
@@ -142,8 +136,6 @@ struct AlbumStoreTests {
 
     @Test("R11: tape and tombstone change in one transaction; all data of the tape is deleted")
     func delete() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, title: "Summer", clips: 2)
         try store.keep(sampleLink(tape.id))
         try link(fixture, tape.id)
@@ -159,7 +151,6 @@ struct AlbumStoreTests {
 
     @Test("R11: a tape whose tombstone cannot be written is kept")
     func deleteFails() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
         try fixture.store.keep(sampleLink(tape.id))
         try fixture.execute(
@@ -172,7 +163,6 @@ struct AlbumStoreTests {
 
     @Test("R11: if the flag is not set, no deletion is pending")
     func deleteKeeping() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
         try fixture.store.keep(sampleLink(tape.id))
         #expect(try fixture.store.deleteTape(tape.id, deletingAlbums: false) == [])
@@ -181,8 +171,6 @@ struct AlbumStoreTests {
 
     @Test("R11: an album that another tape uses is not pending deletion; the same identifier in another library is")
     func sharedAlbum() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let (one, two) = (try fixture.tape(1, clips: 1), try fixture.tape(2, clips: 1))
         for library in ["folder:1", "l2"] { try store.keep(sampleLink(one.id, library: library)) }
         try store.keep(sampleLink(two.id))
@@ -193,8 +181,6 @@ struct AlbumStoreTests {
 
     @Test("a tombstone keeps its attempts and its position; a tape that uses the album removes it")
     func tombstones() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         var stones = ["a", "b", "c"].map { AlbumTombstone(libraryID: "l", albumID: $0, tapeTitle: "T") }
         for stone in stones { try store.keep(stone) }
         stones[0].attempts = 2
@@ -211,7 +197,6 @@ struct AlbumStoreTests {
 
     @Test("an intent replaces the earlier one, and can be removed without an album")
     func intents() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1)
         var intent = AlbumIntent(tapeID: tape.id, libraryID: "l", title: "x", startedAt: later)
         try fixture.store.keep(intent)
@@ -226,7 +211,6 @@ struct AlbumStoreTests {
 
     @Test("the library found at an address is read back, and replaced")
     func libraries() throws {
-        let store = try fixture.get().store
         var library = AlbumLibraryRecord(kind: "immich", address: "https://i.example", updatedAt: later)
         try store.keep(library)
         #expect(try store.albumLibrary(kind: "immich", address: "https://i.example") == library)

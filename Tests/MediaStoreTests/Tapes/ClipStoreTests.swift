@@ -5,12 +5,15 @@ import Testing
 
 @Suite("Clips in the library")
 struct ClipStoreTests {
-    let fixture = Result { try TapeFixture() }
+    let fixture: TapeFixture
     private let later = TapeFixture.start + 5000
+
+    init() throws { fixture = try TapeFixture() }
+
+    private var store: LibraryStore { fixture.store }
 
     @Test("1.2, trap 17: a clip is read back unchanged, its paths byte by byte")
     func roundTrip() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1)
         var bare = sampleClip(2)
         bare.source = nil
@@ -31,7 +34,6 @@ struct ClipStoreTests {
 
     @Test("an original that is added twice to a tape is two clips")
     func twice() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1)
         var second = sampleClip(2)
         second.source = sampleClip(1).source
@@ -48,7 +50,6 @@ struct ClipStoreTests {
         ] as [(Int?, [Int])]
     )
     func insert(position: Int?, expected: [Int]) throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(0, clips: 3)
         _ = try fixture.store.addClips([sampleClip(90), sampleClip(91)], to: tape.id, at: position, now: later)
         #expect(try fixture.order(tape.id) == expected)
@@ -56,8 +57,6 @@ struct ClipStoreTests {
 
     @Test("moving any clip to any position clamps it and keeps positions consecutive")
     func move() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(0, clips: 4)
         let other = try fixture.tape(5, clips: 2)
         var expected = [0, 1, 2, 3]
@@ -79,8 +78,6 @@ struct ClipStoreTests {
 
     @Test("clips of this tape are removed, positions are renumbered, other IDs are ignored")
     func remove() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(0, clips: 6)
         let other = try fixture.tape(5, clips: 1)
         let ids = [4, 0, 2, 5000, 77, 0].map(sampleID)
@@ -98,8 +95,6 @@ struct ClipStoreTests {
 
     @Test("R2.2: the first clips make the tape pending; a known reason and an album are kept")
     func firstContent() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1)
         #expect(try store.addClips([], to: tape.id, at: nil, now: later) == [])
         #expect(try fixture.tapeNow(tape.id) == tape)
@@ -129,7 +124,6 @@ struct ClipStoreTests {
 
     @Test("clips are committed together or not at all")
     func oneTransaction() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(0, clips: 3)
         #expect(throws: StoreError.self) {
             try fixture.store.addClips([sampleClip(90), sampleClip(1)], to: tape.id, at: 1, now: later)
@@ -140,8 +134,6 @@ struct ClipStoreTests {
 
     @Test("a change keeps everything but ID, tape, position and state")
     func change() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(0, clips: 2)
         let state = ClipOutcome(
             clipID: sampleID(1),
@@ -175,8 +167,6 @@ struct ClipStoreTests {
 
     @Test("a clip with a new source is pending again, and its asset IDs are removed")
     func changeSource() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(0, clips: 2)
         let states = [0, 1].map { ClipOutcome(clipID: sampleID($0), association: .linked, assetID: [1]) }
         try store.recordOutcomes(states, in: "l")
@@ -187,8 +177,6 @@ struct ClipStoreTests {
 
     @Test("checksums are stored without changing updated_at, and not for a source other than their own")
     func checksums() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(0, clips: 1)
         var clip = try store.clips(of: tape.id)[0]
         let full = fullClip(0)

@@ -8,18 +8,19 @@ import Testing
 /// by a later version may be unknown.
 @Suite("Rows of tapes written by a later version")
 struct FutureRowTests {
-    let fixture = Result { try TapeFixture() }
+    let fixture: TapeFixture
     private let later = TapeFixture.start + 5000
 
+    init() throws { fixture = try TapeFixture() }
+
     private func text(_ column: String, of table: String, _ id: String) throws -> String? {
-        try fixture.get().raw { db in
+        try fixture.raw { db in
             try String.fetchOne(db, sql: "SELECT \(column) FROM \(table) WHERE id = ?", arguments: [id])
         }
     }
 
     @Test("1.3: unknown columns are preserved by every change")
     func columns() throws {
-        let fixture = try fixture.get()
         let store = fixture.store
         let tape = try fixture.tape(1, clips: 2)
         try store.keep(sampleLink(tape.id))
@@ -44,7 +45,6 @@ struct FutureRowTests {
         arguments: ["orientation", "scale_mode", "transition"]
     )
     func tapeSettings(column: String) throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1)
         try fixture.tape(2)
         try fixture.execute("UPDATE tapes SET \(column) = 'later' WHERE id = '\(tape.id)'")
@@ -58,7 +58,6 @@ struct FutureRowTests {
 
     @Test("1.3: a change replaces an unknown setting")
     func tapeSettingChanged() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1)
         try fixture.execute("UPDATE tapes SET transition = 'later'")
         _ = try fixture.store.changeTape(tape.id, at: later) { $0.transition = .crossfade }
@@ -67,7 +66,6 @@ struct FutureRowTests {
 
     @Test("1.3: an unknown state of a tape is treated as pending; no bulk update changes it")
     func tapeState() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
         try fixture.execute("UPDATE tapes SET association = 'later', association_reason = 'later'")
         var now = try fixture.tapeNow(tape.id)
@@ -83,7 +81,6 @@ struct FutureRowTests {
 
     @Test("1.3: unknown values of a clip are preserved; an unknown state is not retried")
     func clipValues() throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
         let id = sampleID(1000)
         try fixture.execute(
@@ -101,7 +98,6 @@ struct FutureRowTests {
 
     @Test("1.3: a clip of an unknown kind makes only the clips of its tape unreadable, not the lists")
     func clipKind() throws {
-        let fixture = try fixture.get()
         let store = fixture.store
         let tape = try fixture.tape(1, clips: 2)
         let other = try fixture.tape(2, clips: 1)

@@ -6,12 +6,15 @@ import Testing
 
 @Suite("Tapes in the library")
 struct TapeStoreTests {
-    let fixture = Result { try TapeFixture() }
+    let fixture: TapeFixture
     private let later = TapeFixture.start + 5000.125
+
+    init() throws { fixture = try TapeFixture() }
+
+    private var store: LibraryStore { fixture.store }
 
     @Test("1.1: a tape is read back unchanged, and a second one with its ID is refused")
     func roundTrip() throws {
-        let store = try fixture.get().store
         var tape = TapeRecord(id: sampleID(1), title: "Été – 'x'", createdAt: TapeFixture.start + 0.125)
         tape.updatedAt = later
         tape.hasReceivedFirstContent = true
@@ -36,7 +39,6 @@ struct TapeStoreTests {
 
     @Test("an ID that is not a lowercase UUID is not stored", arguments: ["", "../x", sampleID(0xabcd).uppercased()])
     func badID(id: String) throws {
-        let fixture = try fixture.get()
         let tape = try fixture.tape(1)
         var clip = sampleClip(1)
         clip.id = id
@@ -48,8 +50,6 @@ struct TapeStoreTests {
 
     @Test("a name is an ID, a prefix of IDs, or a title: an ambiguous one selects no tape")
     func named() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         try fixture.tape(1, title: "Summer")
         try fixture.tape(2, title: "Summer")
         try fixture.tape(3, title: "a0000002")
@@ -67,8 +67,6 @@ struct TapeStoreTests {
 
     @Test("R8: a change of title or settings updates updated_at, and does not change links or states")
     func change() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, clips: 1)
         try store.keep(sampleLink(tape.id))
         let changed = try #require(
@@ -95,8 +93,6 @@ struct TapeStoreTests {
 
     @Test("a summary counts clips, those not in the album, and the known duration")
     func summaries() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         try fixture.tape(1)
         let tape = try fixture.tape(2, clips: 2)
         try fixture.tape(3, clips: 1)
@@ -123,7 +119,7 @@ struct TapeStoreTests {
 
     @Test("listing tapes reads an index of the clips, but no clips")
     func summariesByIndex() throws {
-        let plan = try fixture.get().raw { db in
+        let plan = try fixture.raw { db in
             try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + LibraryStore.summaries).map { $0["detail"] as String }
         }
         #expect(plan.contains { $0.contains("clips USING COVERING INDEX clips_by_sums") })
@@ -131,8 +127,6 @@ struct TapeStoreTests {
 
     @Test("R13: only tapes with clips, without a link and without a state are marked; updated_at does not change")
     func untried() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         for number in 1...4 { try fixture.tape(number, clips: number == 1 ? 0 : 1) }
         try store.keep(sampleLink(sampleID(0xa000_0003)))
         try store.setTapeAssociation(sampleID(0xa000_0004), .pending, .quota)
@@ -147,8 +141,6 @@ struct TapeStoreTests {
 
     @Test("R17, trap 7: a copy has new IDs, no link, no intent, no state, and the clips in their order")
     func duplicate() throws {
-        let fixture = try fixture.get()
-        let store = fixture.store
         let tape = try fixture.tape(1, title: "Summer", clips: 2)
         _ = try store.addClips([fullClip(7)], to: tape.id, at: 1, now: TapeFixture.start)
         _ = try store.changeTape(tape.id, at: TapeFixture.start) { $0.transition = .slideLeftToRight }

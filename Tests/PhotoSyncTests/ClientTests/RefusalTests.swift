@@ -16,8 +16,7 @@ struct RefusalTests {
     private func status(_ response: RecordingServer.Response) async throws -> (
         error: PhotoSyncError?, attemptCount: Int
     ) {
-        let server = try RecordingServer(response)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(response).withClient()
         let error = await photoSyncError { _ = try await client.status(device: nil) }
         return (error, server.requests.count)
     }

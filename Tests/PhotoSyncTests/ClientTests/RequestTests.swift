@@ -60,8 +60,7 @@ struct RequestTests {
 
     @Test("a page request has only the specified parameters")
     func page() async throws {
-        let server = try RecordingServer(Self.emptyPage)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(Self.emptyPage).withClient()
         _ = try await client.photos(cursor: nil, device: nil)
         // The offset would be ignored, and two hours of photos would be skipped (trap 4).
         let since = try #require(PhotoTime(rfc3339: "2024-03-01T00:30:00.5+02:00"))
@@ -88,8 +87,7 @@ struct RequestTests {
 
     @Test("a time beyond four-digit years is refused before it is sent (trap 5)")
     func impossibleSince() async throws {
-        let server = try RecordingServer(Self.emptyPage)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(Self.emptyPage).withClient()
         let since = PhotoTime(text: "later", microseconds: .max)
         let error = await photoSyncError { _ = try await client.photos(cursor: nil, device: nil, since: since) }
         #expect(error?.code == .invalidDate)

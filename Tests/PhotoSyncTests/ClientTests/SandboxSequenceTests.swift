@@ -28,8 +28,7 @@ struct SandboxSequenceTests {
     }
 
     private func photo(_ text: String, _ name: String, device: String?) throws -> PhotoUpload {
-        let path = directory.file(UUID().uuidString)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write(UUID().uuidString, text.utf8)
         return PhotoUpload(
             content: FileContent(owning: open(path, O_RDONLY), byteCount: Int64(text.utf8.count)),
             fileName: name,

@@ -19,8 +19,7 @@ struct TransferTests {
 
     private func content(_ text: String) throws -> FileContent {
         let directory = try TemporaryDirectory()
-        let path = directory.file("photo")
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("photo", text.utf8)
         return FileContent(owning: open(path, O_RDONLY), byteCount: Int64(text.utf8.count))
     }
 
@@ -87,8 +86,7 @@ struct TransferTests {
 
     @Test("trap 5: a date that cannot be represented is not sent")
     func impossibleDate() async throws {
-        let server = try RecordingServer(Self.stored)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(Self.stored).withClient()
         let photo = PhotoUpload(
             content: try content("x"),
             fileName: "a.jpg",
@@ -119,8 +117,7 @@ struct TransferTests {
         ]
     )
     private func refusedUpload(response: Response, code: OutcomeCode, isRetryable: Bool) async throws {
-        let server = try RecordingServer(response)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(response).withClient()
         let photo = PhotoUpload(content: try content("x"), fileName: "a.jpg", deviceID: "d-1")
         let error = await photoSyncError { _ = try await client.upload(photo) }
         #expect(error?.code == code)
@@ -145,8 +142,7 @@ struct TransferTests {
     @Test("a file that became shorter is reported as modified")
     func shrunkFile() async throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("photo")
-        try Data("four".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("photo", "four".utf8)
         let server = try RecordingServer(Self.stored)
         let client = try server.client()
         let photo = PhotoUpload(
@@ -272,8 +268,7 @@ struct TransferTests {
         words: String,
         isRetryable: Bool
     ) async throws {
-        let server = try RecordingServer(response)
-        let client = try server.client()
+        let (server, client) = try RecordingServer(response).withClient()
         let sink = Sink()
         let error = await photoSyncError { _ = try await client.download(id: "p-1", receiver: sink) }
         #expect(error?.code == code)
@@ -318,8 +313,7 @@ struct TransferTests {
 
     @Test("an ID that would change the path is never sent", arguments: ["", ".", ".."])
     func dots(id: String) async throws {
-        let server = try RecordingServer(Response(body: "x"))
-        let client = try server.client()
+        let (server, client) = try RecordingServer(Response(body: "x")).withClient()
         let error = await photoSyncError { _ = try await client.download(id: id, receiver: Sink()) }
         #expect(error?.code == .unknownPhoto)
         #expect(server.requests.isEmpty)

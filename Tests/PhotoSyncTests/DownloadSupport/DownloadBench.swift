@@ -19,6 +19,7 @@ struct DownloadBench {
 
     init(
         _ address: String,
+        indexing photos: [PhotoRecord]? = nil,
         target: String? = nil,
         key: String = "canary-key",
         in existing: TemporaryDirectory? = nil
@@ -38,6 +39,7 @@ struct DownloadBench {
             library: try LibraryStore(in: directory)
         )
         hashes = HashCache(directory: temporary.file("cache"))
+        if let photos { try index(photos) }
     }
 
     /// Records the result of a complete pull.

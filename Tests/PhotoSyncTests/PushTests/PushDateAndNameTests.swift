@@ -45,8 +45,7 @@ import Testing
         date: String
     ) throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("a.jpg")
-        try Data(jpeg(date: date, offset: nil)).write(to: URL(fileURLWithPath: path))
+        let path = try directory.write("a.jpg", jpeg(date: date, offset: nil))
         let time = timespec(tv_sec: change.seconds, tv_nsec: change.nanoseconds)
         try #require(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
         #expect(try PhotoDate.of(path: Array(path.utf8)).text == change.expected)

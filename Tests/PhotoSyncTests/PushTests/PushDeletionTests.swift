@@ -9,14 +9,17 @@ import Testing
 /// A deletion on the server stays a deletion. The server keeps no record of it (photosync contract, new facts, 3),
 /// so a later upload of the same bytes would be a new photo.
 @Suite struct PushDeletionTests {
+    let bench: PushBench
+    let id: String
+
     /// Pushes `a.jpg` and `b.jpg`, and deletes the first on the server.
-    private func benchWithDeletion() async throws -> (bench: PushBench, id: String) {
+    init() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")
         try bench.write("b.jpg")
         let id = try #require(await bench.push().item("a.jpg")?.photoID)
         try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
-        return (bench, id)
+        (self.bench, self.id) = (bench, id)
     }
 
     private func listAll(_ bench: PushBench) async throws {
@@ -24,7 +27,6 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func aDeletedPhotoIsNotUploadedAgain(isListedBefore: Bool) async throws {
-        let (bench, id) = try await benchWithDeletion()
         if isListedBefore { try await listAll(bench) }
         let again = await bench.push()
         #expect(again.states == ["a.jpg": .deleted, "b.jpg": .present])
@@ -36,7 +38,6 @@ import Testing
     }
 
     @Test func aRenamedFileOfADeletedPhotoIsNotUploadedAgain() async throws {
-        let (bench, _) = try await benchWithDeletion()
         try FileManager.default.moveItem(atPath: bench.photos.file("a.jpg"), toPath: bench.photos.file("c.jpg"))
         #expect(await bench.push().states == ["c.jpg": .deleted, "b.jpg": .present])
     }
@@ -52,17 +53,10 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .deleted])
     }
 
-    /// The index can be lost; the library keeps the deletion.
-    @Test func aLostIndexKeepsTheDeletion() async throws {
-        let (bench, _) = try await benchWithDeletion()
-        try await listAll(bench)
-        try bench.account.index.forget(bench.account.server)
-        #expect(await bench.push().states == ["a.jpg": .deleted, "b.jpg": .present])
-    }
-
-    /// The same if the index was lost before a listing could find the deletion: the copy proves that the server had it.
-    @Test func aCopyProvesThatTheServerHadThePhoto() async throws {
-        let (bench, _) = try await benchWithDeletion()
+    /// The index can be lost: the library keeps the deletion, or, if no listing has found it before, the copy proves
+    /// that the server had the photo.
+    @Test(arguments: [true, false]) func aLostIndexKeepsTheDeletion(isListedBefore: Bool) async throws {
+        if isListedBefore { try await listAll(bench) }
         try bench.account.index.forget(bench.account.server)
         #expect(await bench.push().states == ["a.jpg": .deleted, "b.jpg": .present])
     }
@@ -93,7 +87,6 @@ import Testing
     }
 
     @Test func restoreUploadsDeletedPhotos() async throws {
-        let (bench, id) = try await benchWithDeletion()
         try await listAll(bench)
         let restored = await bench.pushWith { $0.restores = true }
         #expect(restored.states == ["a.jpg": .uploaded, "b.jpg": .present])
@@ -107,7 +100,6 @@ import Testing
     }
 
     @Test func aDryRunPlansNoDeletedPhoto() async throws {
-        let (bench, _) = try await benchWithDeletion()
         #expect(await bench.push(dryRun: true).states == ["a.jpg": .deleted, "b.jpg": .present])
         let restored = await bench.pushWith(dryRun: true) { $0.restores = true }
         #expect(restored.states == ["a.jpg": .planned, "b.jpg": .present])
@@ -123,7 +115,6 @@ import Testing
     }
 
     @Test(arguments: ["path", "directory", "id"]) func anAcceptedDeletionIsNotCounted(target: String) async throws {
-        let (bench, id) = try await benchWithDeletion()
         try await listAll(bench)
         let path = bench.photos.file("a.jpg")
         let name = ["path": path, "directory": bench.photos.path, "id": id][target] ?? ""
@@ -139,23 +130,19 @@ import Testing
 
     /// The file that was edited since its upload is found by its record.
     @Test(arguments: ["path", "directory"]) func theDeletionOfAnEditedPhotoIsAccepted(target: String) async throws {
-        let (bench, id) = try await benchWithDeletion()
         try await listAll(bench)
-        let path = bench.photos.file("a.jpg")
-        try Data("edited".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try bench.photos.write("a.jpg", "edited".utf8)
         #expect(try await forget(bench, target == "path" ? path : bench.photos.path) == ["forgotten "])
         #expect(try bench.account.acceptedDeletions([id]) == [id])
         #expect(await bench.push().item("a.jpg")?.state == .changed)
     }
 
     @Test func onlyDeletedPhotosAreForgotten() async throws {
-        let (bench, _) = try await benchWithDeletion()
         let refused = try await forget(bench, bench.photos.file("b.jpg"), "no-such-photo")
         #expect(refused == ["failed photo_not_deleted", "failed unknown_photo"])
     }
 
     @Test func verifyDoesNotReportAnAcceptedDeletion() async throws {
-        let (bench, id) = try await benchWithDeletion()
         try await listAll(bench)
         func orphans() async throws -> Int {
             let verification = Verification(bench.account, hashes: bench.hashes)
@@ -170,7 +157,6 @@ import Testing
 
     /// Contract 3.5: such a server deletes photos by itself, so a deletion is not a decision of the user.
     @Test(arguments: [false, true]) func afterTheDefectDeletedPhotosAreOfferedAgain(isFoundBefore: Bool) async throws {
-        let (bench, id) = try await benchWithDeletion()
         if isFoundBefore { try await listAll(bench) }
         try await OwnPhotos(bench.account).remember(isOwned: false)
         if !isFoundBefore { try await listAll(bench) }
@@ -181,7 +167,6 @@ import Testing
     }
 
     @Test func anAcceptedDeletionStaysAcceptedAfterTheDefect() async throws {
-        let (bench, id) = try await benchWithDeletion()
         try await listAll(bench)
         #expect(try await forget(bench, id) == ["forgotten "])
         try await OwnPhotos(bench.account).remember(isOwned: false)

@@ -9,6 +9,9 @@ import Testing
 
 /// A rewritten copy carries the photo's ID (photosync contract, new facts, 1), so another machine recognizes it.
 @Suite struct PushRecognitionTests {
+    let bench: PushBench
+    let id: String
+
     /// A JPEG whose Exif data has an `ImageUniqueID`, as exiftool writes it (`exiftool -ImageUniqueID=ID`): TIFF 6.0
     /// header, an IFD with the pointer to the Exif IFD (0x8769), which has tag 0xA420, ASCII.
     static func stamped(_ id: String, _ comment: String = "a photo") -> Data {
@@ -28,12 +31,12 @@ import Testing
     }
 
     /// A photo from another machine whose file the server has rewritten.
-    private func bench() async throws -> (bench: PushBench, id: String) {
+    init() async throws {
         let bench = try await PushBench("--photosync-rewrite", "off")
         let json = #"{"content":"as uploaded","storedPath":"2024/01/x.jpg"}"#
         let id = try #require(try await bench.sandbox.addPhotos(json).first)
+        (self.bench, self.id) = (bench, id)
         try Self.stamped(id).write(to: stored(bench))
-        return (bench, id)
     }
 
     private func stored(_ bench: PushBench) -> URL {
@@ -46,7 +49,6 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func aRewrittenCopyOfAnotherMachineIsPresent(isDryRun: Bool) async throws {
-        let (bench, id) = try await bench()
         _ = try await Pull(bench.account).run()
         try bench.write("a.jpg", Self.stamped(id))
         try bench.write("sub/same.jpg", Self.stamped(id))
@@ -64,7 +66,6 @@ import Testing
 
     /// An edited copy keeps the stamp.
     @Test func aStampedFileOfAnotherLengthIsChanged() async throws {
-        let (bench, id) = try await bench()
         try bench.write("a.jpg", Self.stamped(id, "a cropped photo"))
         let outcome = await bench.push()
         #expect(outcome.states == ["a.jpg": .changed])
@@ -76,7 +77,6 @@ import Testing
 
     /// This machine has downloaded the photo, and recorded the digest of the rewritten file.
     @Test func aStampedFileWithOtherBytesIsChanged() async throws {
-        let (bench, id) = try await bench()
         var hasher = try SHA256Hasher()
         Self.stamped(id).withUnsafeBytes { hasher.update($0) }
         let digest = try hasher.snapshot().hex
@@ -88,7 +88,6 @@ import Testing
     }
 
     @Test func aRewrittenCopyOfADeletedPhotoIsDeleted() async throws {
-        let (bench, id) = try await bench()
         _ = try await Pull(bench.account).run()
         try bench.write("a.jpg", Self.stamped(id))
         try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
@@ -100,14 +99,12 @@ import Testing
     /// Cameras write `ImageUniqueID` as well.
     @Test(arguments: ["0123456789abcdef0123456789abcdef", "11111111-0000-4000-8000-00000000ffff"])
     func anUnknownIDIsNotAStamp(id: String) async throws {
-        let (bench, _) = try await bench()
         try bench.write("a.jpg", Self.stamped(id))
         #expect(await bench.push().states == ["a.jpg": .uploaded])
     }
 
     /// Whether it is a copy is not known, so it is neither present nor new.
     @Test func withoutALengthNothingIsReported() async throws {
-        let (bench, id) = try await bench()
         try bench.write("a.jpg", Self.stamped(id))
         try FileManager.default.removeItem(at: stored(bench))
         let outcome = await bench.push()

@@ -7,8 +7,11 @@ import Testing
 @testable import PhotoSync
 
 @Suite struct PushTests {
+    let bench: PushBench
+
+    init() async throws { bench = try await PushBench() }
+
     @Test func newPhotosAreUploadedOwnedAndRecorded() async throws {
-        let bench = try await PushBench()
         try bench.write("a.jpg", "first")
         try bench.write("sub/b.PNG", "second")
         try bench.write("notes.txt", "no photo")
@@ -37,7 +40,6 @@ import Testing
     }
 
     @Test func aSecondPushSendsNothing() async throws {
-        let bench = try await PushBench()
         for number in 0..<5 { try bench.write("\(number).jpg") }
         _ = await bench.push()
         let again = await bench.push()
@@ -50,7 +52,6 @@ import Testing
     // MARK: Two pushes at once
 
     @Test func aSecondPushWaitsForTheFirst() async throws {
-        let bench = try await PushBench()
         try bench.write("a.jpg")
         let lock = try #require(try bench.account.index.lock(.push, of: bench.account.server))
         let owner = Noted<Int32?>(nil)
@@ -64,7 +65,6 @@ import Testing
     }
 
     @Test func aSecondPushReportsTheProcessOfTheFirst() async throws {
-        let bench = try await PushBench()
         try bench.write("a.jpg")
         let lock = try #require(try bench.account.index.lock(.push, of: bench.account.server))
         #expect(await bench.push(dryRun: true).states == ["a.jpg": .planned])
@@ -78,7 +78,6 @@ import Testing
 
     /// Both would find the same photos missing, and upload them.
     @Test func twoPushesUploadEachPhotoOnce() async throws {
-        let bench = try await PushBench()
         for number in 0..<6 { try bench.write("\(number).jpg") }
         async let first = bench.push()
         async let second = bench.push()
@@ -89,7 +88,6 @@ import Testing
 
     /// Renamed and copied files are the same photos.
     @Test func equalBytesAreUploadedOnce() async throws {
-        let bench = try await PushBench()
         try bench.write("a.jpg", "same")
         try bench.write("b.jpg", "same")
         try bench.write("c/d.jpg", "same")
@@ -101,7 +99,6 @@ import Testing
     }
 
     @Test func aFileSpecifiedTwiceIsOneFile() async throws {
-        let bench = try await PushBench()
         let path = try bench.write("a.jpg")
         let outcome = await bench.push([path, Array(bench.photos.path.utf8), path])
         #expect(outcome.items.map(\.state) == [.uploaded])
@@ -109,7 +106,6 @@ import Testing
 
     /// A specified file that cannot be uploaded is a failure; in a directory it is skipped.
     @Test func unsuitableFilesFailWhenSpecified() async throws {
-        let bench = try await PushBench()
         let text = try bench.write("notes.txt")
         let empty = try bench.write("empty.jpg", "")
         let large = try bench.write("large.jpg", "")
@@ -128,7 +124,6 @@ import Testing
 
     /// Contract 3.2: exactly 50 MiB are accepted.
     @Test func theLargestPhotoIsAccepted() async throws {
-        let bench = try await PushBench()
         let path = try bench.write("large.jpg", Data(count: 52_428_800))
         let outcome = await bench.push([path])
         #expect(outcome.items.map(\.state) == [.uploaded])
@@ -137,7 +132,6 @@ import Testing
 
     /// Two new files with the same bytes, neither of them on the server: the plan and the run report the same.
     @Test func aSecondFileWithTheSameBytesIsADuplicate() async throws {
-        let bench = try await PushBench()
         try bench.write("a.jpg", "new")
         try bench.write("b.jpg", "new")
         #expect(await bench.push(dryRun: true).states == ["a.jpg": .planned, "b.jpg": .duplicate])
@@ -147,7 +141,6 @@ import Testing
     }
 
     @Test func aDryRunQueriesAndUploadsNothing() async throws {
-        let bench = try await PushBench()
         try await bench.sandbox.addPhotos(#"{"content":"known","originalFilename":"known.jpg"}"#)
         try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
         try bench.write("new.jpg", "new")
@@ -176,7 +169,6 @@ import Testing
     }
 
     @Test func withoutADeviceNothingIsSent() async throws {
-        let bench = try await PushBench()
         try bench.write("a.jpg")
         let outcome = await bench.push(as: bench.account.with(deviceID: nil))
         #expect(outcome.error?.code == .noDevice)
@@ -185,7 +177,6 @@ import Testing
 
     /// Trap 23: whatever the server responds, local files are only read.
     @Test func localFilesAreNeverModified() async throws {
-        let bench = try await PushBench()
         let path = try bench.write("a.jpg")
         let before = try FileManager.default.attributesOfItem(atPath: bench.photos.file("a.jpg"))
         _ = await bench.push([path])
@@ -196,7 +187,6 @@ import Testing
     }
 
     @Test func progressEndsWithEverythingDone() async throws {
-        let bench = try await PushBench()
         for number in 0..<4 { try bench.write("\(number).jpg", String(repeating: "x", count: 1_000 + number)) }
         let last = Noted(PushProgress())
         _ = await bench.push { progress in last.change { $0 = progress } }

@@ -41,6 +41,12 @@ final class PullBench: Sendable {
         Pull(account, options: Pull.Options(isFull: full, pageSize: 3, restarts: restarts, isDryRun: dry))
     }
 
+    /// The bench after a pull.
+    func pulled() async throws -> PullBench {
+        _ = try await pull().run()
+        return self
+    }
+
     var listed: [PhotoRecord] { get throws { try account.listed } }
 
     func state() throws -> SyncState? { try account.index.state(of: account.server) }

@@ -24,6 +24,9 @@ extension RecordingServer {
         try Self.client(of: address + path, key: key, retries: retries)
     }
 
+    /// The server, and a client of it.
+    func withClient() throws -> (server: RecordingServer, client: PhotoSyncClient) { (self, try client()) }
+
     static func client(of address: String, key: String? = "key-1", retries: Int = 3) throws -> PhotoSyncClient {
         let url = try ServerURL(address, allowingPath: true)
         let http = try HTTPClient(

@@ -4,15 +4,8 @@ import Testing
 
 /// Helpers for the tests of resumable and bulk uploads.
 extension Bench {
-    /// A movie of random bytes, for sizes that `movie` would take long to create.
-    func randomMovie(_ byteCount: Int, name: String = "clip.mp4") throws -> String {
-        let path = runner.home.file(name)
-        let random = try #require(FileHandle(forReadingAtPath: "/dev/urandom"))
-        let start = Data([0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8))
-        let rest = try #require(try random.read(upToCount: byteCount - start.count))
-        try (start + rest).write(to: URL(fileURLWithPath: path))
-        return path
-    }
+    /// The name of `movie` in the frozen tests of 0.1.0.
+    func randomMovie(_ byteCount: Int) throws -> String { try movie(byteCount) }
 
     /// The output of `sha256sum` for a file.
     func sha256(_ path: String) async throws -> String {

@@ -21,18 +21,14 @@ struct Bench {
 
     /// Writes a file into the home directory.
     func file(_ content: String = KnownFile.abc.content, name: String = "clip.mp4") throws -> String {
-        let path = runner.home.file(name)
-        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-        return path
+        try runner.home.write(name, content.utf8)
     }
 
     /// An ISO base media file (ISO/IEC 14496-12 section 4.3) of this length with content unique to the seed.
     func movie(_ byteCount: Int, seed: Int = 0, name: String = "clip.mp4") throws -> String {
         var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
         bytes += randomBytes(max(0, byteCount - bytes.count), seed: seed)
-        let path = runner.home.file(name)
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        return path
+        return try runner.home.write(name, bytes)
     }
 
     /// The journal, read by the library.

@@ -30,16 +30,11 @@ struct CaptureBench {
     /// A photo with content unique to the seed, and its depth map: nine numbers from the same seed.
     @discardableResult
     func photo(_ name: String, seed: Int, byteCount: Int = 5000) throws -> String {
-        var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
-        func next() -> UInt8 {
-            // Knuth's MMIX generator: cheap, and different for each seed.
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return UInt8(truncatingIfNeeded: state >> 56)
-        }
-        let path = runner.home.file(name)
-        let bytes = [0xFF, 0xD8, 0xFF, 0xE0] + (0..<byteCount - 4).map { _ in next() }
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        let samples = (0..<9).map { _ in 1 + Float(next()) / 64 + Float(next()) / 16_411 }
+        let random = randomBytes(byteCount - 4 + 18, seed: seed)
+        let bytes: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + random.dropLast(18)
+        let path = try runner.home.write(name, bytes)
+        let rest = Array(random.suffix(18))
+        let samples = (0..<9).map { 1 + Float(rest[2 * $0]) / 64 + Float(rest[2 * $0 + 1]) / 16_411 }
         try samples.withUnsafeBytes { Data($0) }.write(to: URL(fileURLWithPath: path + ".f32"))
         return path
     }

@@ -28,8 +28,7 @@ struct OpenSSLKey: Sendable {
 
     /// ECDSA with SHA-256, in DER.
     func sign(_ message: some Sequence<UInt8>) async throws -> [UInt8] {
-        let name = folder.file(UUID().uuidString)
-        try Data(message).write(to: URL(fileURLWithPath: name))
+        let name = try folder.write(UUID().uuidString, message)
         _ = try await output(
             of: ["openssl", "dgst", "-sha256", "-sign", folder.file("key.pem"), "-out", name + ".sig", name]
         )

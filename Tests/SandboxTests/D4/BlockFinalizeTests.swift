@@ -4,6 +4,10 @@ import Testing
 
 /// Finalize, duplicates, deletion and guests of the fourth dialect (gighive-d4 contract 5 to 8).
 @Suite struct BlockFinalizeTests {
+    let bench: D4Bench
+
+    init() async throws { bench = try await D4Bench() }
+
     /// printf bytes | sha256sum
     private static let digest = "277089d91c0bdf4f2e6862ba7e4a07605119431f5d13f726dd352b06f1b206a9"
     private static let event = [
@@ -11,7 +15,6 @@ import Testing
     ]
 
     @Test func repeatsTheSameResponse() async throws {
-        let bench = try await D4Bench()
         try await bench.create(5, Self.event)
         #expect(try await bench.finalize().text == #"{"status":"pending","upload_id":"\#(bench.id)"}"#)
         #expect(
@@ -40,7 +43,6 @@ import Testing
     }
 
     @Test func givesKnownBytesTheirID() async throws {
-        let bench = try await D4Bench()
         for (label, date) in [("one", "2026-10-01"), ("two", "2026-10-01"), ("three", "2026-10-02")] {
             let metadata = Self.event.merging(["label": label, "event_date": date]) { $1 }
             #expect(try await bench.upload("bytes", metadata).headers["x-asset-id"] == "1")
@@ -61,7 +63,6 @@ import Testing
     }
 
     @Test func givesIdenticalUploadsOneAssetID() async throws {
-        let bench = try await D4Bench()
         let file = try bench.fixture.file(content: "bytes")
         for _ in 1...4 { try await bench.create(5) }
         let fixture = bench.fixture
@@ -75,7 +76,6 @@ import Testing
     }
 
     @Test func keepsTheDuplicateOfADeletedFile() async throws {
-        let bench = try await D4Bench()
         let path = try bench.fixture.file("a.mov", content: "bytes")
         let token = try #require(try await bench.fixture.upload(path).string("delete_token"))
         try await bench.upload("bytes", Self.event)
@@ -92,7 +92,6 @@ import Testing
     private static let terms = #""label":"mine","tos_accepted":true,"display_name":"Zoe""#
 
     @Test func finalizesForAGuestOnce() async throws {
-        let bench = try await D4Bench()
         let guest = D4Bench.guestToken
         try await bench.upload("bytes", Self.event.merging(["org_name": "Elsewhere"]) { $1 }, guest: guest)
         let missing = try await bench.finalize(guest: guest)
@@ -118,7 +117,6 @@ import Testing
     }
 
     @Test func refusesAnInvalidToken() async throws {
-        let bench = try await D4Bench()
         try await bench.create(5)
         let text = #"{"error":"Invalid or expired upload token"}"#
         let responses = [

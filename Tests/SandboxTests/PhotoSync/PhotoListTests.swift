@@ -4,6 +4,10 @@ import Testing
 
 /// Status, listing, legacy photos and claims (photosync contract 4, 5 and 7).
 @Suite struct PhotoListTests {
+    let fixture: PhotoFixture
+
+    init() async throws { fixture = try await PhotoFixture() }
+
     private func run(_ fixture: PhotoFixture, limit: Int) async throws -> [PhotoPageResponse] {
         var pages = [try await fixture.list(#"{"limit":\#(limit)}"#)]
         while let cursor = pages.last?.pagination.cursor, pages.count < 100 {
@@ -13,7 +17,6 @@ import Testing
     }
 
     @Test func pagesContainEveryPhotoOnceInUploadOrder() async throws {
-        let fixture = try await PhotoFixture()
         // Three upload times with a hundred photos each; for equal times, IDs determine the order.
         for second in 1...3 {
             try await fixture.sandbox.addPhotos(#"{"count":100,"step":0,"uploadedAt":"2024-01-01T00:00:0\#(second)Z"}"#)
@@ -30,7 +33,6 @@ import Testing
 
     /// Trap 18: every list handles limits differently.
     @Test func limitsAreClamped() async throws {
-        let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"count":600}"#)
         for (limit, count) in [(0, 100), (-5, 100), (1, 1), (500, 500), (501, 500), (100_000, 500)] {
             let page = try await fixture.list(#"{"limit":\#(limit)}"#)
@@ -42,7 +44,6 @@ import Testing
 
     /// Trap 1: the position is looked up through the photo that the cursor refers to.
     @Test func aCursorWithADeletedPhotoEndsTheListing() async throws {
-        let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"count":10}"#)
         let cursor = try #require(try await fixture.list(#"{"limit":4}"#).pagination.cursor)
         let json = #"{"limit":4,"cursor":"\#(cursor)"}"#
@@ -54,7 +55,6 @@ import Testing
     }
 
     @Test func anotherUsersPhotoIsUsedAsATimePosition() async throws {
-        let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"uploadedAt":"2024-01-01T00:00:00Z"}"#)
         let late = try await fixture.sandbox.addPhotos(#"{"uploadedAt":"2024-01-03T00:00:00Z"}"#)
         let bobs = try await fixture.sandbox.addPhotos(
@@ -65,7 +65,6 @@ import Testing
 
     /// Inclusive, by the upload time, and ignoring the offset (trap 4).
     @Test func sinceComparesTheLocalTime() async throws {
-        let fixture = try await PhotoFixture()
         let ids = try await fixture.sandbox.addPhotos(
             #"{"count":3,"step":3600000000,"uploadedAt":"2024-01-01T10:00:00Z","dateTaken":"2000-01-01T00:00:00Z"}"#
         )
@@ -82,7 +81,6 @@ import Testing
 
     /// Trap 20: any page with a photo updates the device's time; nothing else does.
     @Test func onlyPagesWithPhotosUpdateTheTimeOfTheLastSync() async throws {
-        let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         func lastSync() async throws -> String? {
             try await fixture.get("/api/sync/status", "-H", "X-Device-ID: " + device).string("lastSyncAt")
@@ -104,7 +102,6 @@ import Testing
     }
 
     @Test func thumbnailAddressesAreReturnedForPhotos() async throws {
-        let fixture = try await PhotoFixture()
         let picture = try fixture.file("a.jpg", jpeg(width: 64, height: 48, exif: exif(orientation: 6, date: "")))
         _ = try await fixture.upload(picture)
         let text = try await fixture.uploadNew("b.jpg")
@@ -123,7 +120,6 @@ import Testing
     // MARK: Legacy photos
 
     @Test func claimsAssignLegacyPhotosToADevice() async throws {
-        let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         let foreign = try await fixture.register("b", as: PhotoFixture.bob)
         let ids = try await fixture.sandbox.addPhotos(#"{"count":5}"#)
@@ -161,7 +157,6 @@ import Testing
     }
 
     @Test func tooManyIDsAreADatabaseError() async throws {
-        let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         func response(_ count: Int) async throws -> CurlResponse {
             let ids = [String](repeating: #""x""#, count: count).joined(separator: ",")

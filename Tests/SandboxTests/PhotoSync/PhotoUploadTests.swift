@@ -6,8 +6,11 @@ import Testing
 
 /// `POST /api/photos/upload` (photosync contract 3).
 @Suite struct PhotoUploadTests {
+    let fixture: PhotoFixture
+
+    init() async throws { fixture = try await PhotoFixture() }
+
     @Test func typesAreDeterminedByNameOnly() async throws {
-        let fixture = try await PhotoFixture()
         for name in ["a.jpg", "a.jpeg", "a.PNG", "a.Gif", "a.webp", "a.heic", "a.HEIF", ".gif"] {
             #expect(try await fixture.upload(try fixture.file(name, name.utf8)).status == 200, "\(name)")
         }
@@ -31,7 +34,6 @@ import Testing
 
     /// The hash is looked up before the file is validated; the existing row does not change.
     @Test func knownBytesAreADuplicateRegardlessOfNameAndOwner() async throws {
-        let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         let first = try await fixture.upload(try fixture.file("a.jpg", "same".utf8)).object()
         let again = try await fixture.upload(
@@ -49,7 +51,6 @@ import Testing
     }
 
     @Test func aPartWithoutAFileNameIsNotAFile() async throws {
-        let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", "bytes".utf8)
         let url = fixture.sandbox.baseURL + "/api/photos/upload"
         // curl's `<` sends the content without `filename=`.
@@ -61,7 +62,6 @@ import Testing
     }
 
     @Test func theFirstOfSeveralPartsCountsInAnyOrderAndWhenChunked() async throws {
-        let fixture = try await PhotoFixture()
         let first = try fixture.file("first.jpg", "1".utf8)
         let second = try fixture.file("second.jpg", "2".utf8)
         let response = try await curl(
@@ -77,7 +77,6 @@ import Testing
     }
 
     @Test func aTruncatedFormIsInvalid() async throws {
-        let fixture = try await PhotoFixture()
         let text = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.jpg\"\r\n\r\nbytes"
         for type in ["multipart/form-data; boundary=b", "multipart/form-data", "application/json"] {
             let response = try await curl(
@@ -92,7 +91,6 @@ import Testing
     /// Traps 4 and 5: the local time is kept, and an invalid date becomes the current time, even if the file has a
     /// date.
     @Test func datesAreParsedLikeOnTheServer() async throws {
-        let fixture = try await PhotoFixture()
         func upload(_ date: String?) async throws -> SandboxProcess.StoredPhoto? {
             let content = jpeg(width: 1, height: 1, exif: exif(orientation: 1, date: "2019:07:03 12:34:56"))
             let path = try fixture.file("a.jpg", content)
@@ -124,7 +122,6 @@ import Testing
     }
 
     @Test func oneOfManyIdenticalConcurrentUploadsIsNew() async throws {
-        let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", "same".utf8)
         let duplicates = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<6 {
@@ -136,7 +133,6 @@ import Testing
     }
 
     @Test func checkRespondsForAllUsers() async throws {
-        let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(
             #"{"user":"bob@example.test","fileHash":"\#(String(repeating: "a", count: 64))"}"#
         )

@@ -19,8 +19,7 @@ import Testing
         ]
     )
     func refused(_ state: AlbumAccess.State, _ reason: AssociationReason) async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure { $0.addOnly = AlbumAccess(state, fingerprint: "f1", detail: "no") }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .pending && outcome.reason == reason && outcome.detail == "no")
@@ -43,8 +42,7 @@ import Testing
 
     @Test("R10: an explicit request retries regardless of the fingerprint", arguments: [false, true])
     func requestedExplicitly(_ isGrant: Bool) async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure { $0.failures["create"] = [AlbumError(.unauthorized(.addOnly))] }
         #expect(try await bench.service().associate(id).reason == .accessDenied)
         #expect(try await bench.service().associate(id).reason == .accessDenied)
@@ -55,8 +53,7 @@ import Testing
 
     @Test("R10: limited access is used where it suffices; only operations beyond it are refused")
     func limited() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         bench.library.configure { $0.addOnly = AlbumAccess(.limited(missing: ["album.create"]), fingerprint: "less") }
         try bench.add(["b"], to: id)
         let first = try await bench.service().associate(id)
@@ -79,8 +76,7 @@ import Testing
 
     @Test("R10: if the grant forbids new albums, none is created, and clips are added to existing ones")
     func forbidden() async throws {
-        let bench = try AlbumBench()
-        let old = try await bench.associated()
+        let (bench, old) = try await AlbumBench.withAlbum()
         let missing = ["asset.upload"]
         bench.library.configure {
             $0.addOnly = AlbumAccess(.limited(missing: missing), fingerprint: "less", forbidsNewAlbums: true)
@@ -140,8 +136,7 @@ import Testing
 
     @Test("R18: with albums disabled, the library is not called, and tapes become pending")
     func killSwitch() async throws {
-        let bench = try AlbumBench()
-        let linked = try await bench.associated()
+        let (bench, linked) = try await AlbumBench.withAlbum()
         let policy = AlbumService.Policy(isEnabled: false, deletesAlbums: true)
         let service = bench.service(policy)
         let id = try bench.tape("Other", ["b"])
@@ -166,8 +161,7 @@ import Testing
 
     @Test("R19: events contain the IDs of tape and album; titles and paths are only in the details")
     func events() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b", "c"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b", "c"])
         bench.library.configure { $0.results = ["/b": [.failed("/b is busy")]] }
         bench.library.configure { $0.resolutions = ["/c": .unavailable("/c is away")] }
         _ = try await bench.service().associate(id)

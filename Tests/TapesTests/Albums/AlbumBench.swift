@@ -124,6 +124,24 @@ struct AlbumBench {
         return id
     }
 
+    /// A bench with a tape that has these clips.
+    static func withTape(
+        _ title: String = "Summer",
+        _ names: [String] = []
+    ) throws -> (bench: AlbumBench, id: String) {
+        let bench = try AlbumBench()
+        return (bench, try bench.tape(title, names))
+    }
+
+    /// A bench with a tape that has these clips, and its album.
+    static func withAlbum(
+        _ title: String = "Summer",
+        _ names: [String] = ["a"]
+    ) async throws -> (bench: AlbumBench, id: String) {
+        let bench = try AlbumBench()
+        return (bench, try await bench.associated(title, names))
+    }
+
     /// Each clip of a tape: `a linked`, `b pending unreachable`.
     func clips(_ tapeID: String) throws -> [String] {
         try store.clips(of: tapeID).map { clip in

@@ -99,8 +99,7 @@ import Testing
 
     @Test("2.1: states of a tape", arguments: ofTapes)
     func tape(_ arrow: Arrow) async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", arrow.before == "none" ? [] : ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", arrow.before == "none" ? [] : ["a"])
         if arrow.before == "associated" { _ = try await bench.service().associate(id) }
         #expect(try bench.state(id) == arrow.before)
         let link = try bench.link(id)
@@ -145,8 +144,7 @@ import Testing
 
     @Test("2.2: states of a clip", arguments: ofClips)
     func clip(_ arrow: Arrow) async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         #expect(try bench.clips(id) == ["a \(arrow.before)"])
         try await arrow.happens(bench, id)
         #expect(try bench.clips(id) == ["a \(arrow.after)"])

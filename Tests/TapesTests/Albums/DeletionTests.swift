@@ -24,8 +24,7 @@ import Testing
         "R11: if the flag is set, a tombstone replaces the tape, then the album is deleted, with read and write access"
     )
     func flagOn() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         let seen = Seen()
         bench.library.configure { script in
             script.before = { [store = bench.store] call in
@@ -51,8 +50,7 @@ import Testing
         ]
     )
     func pending(_ kind: AlbumError.Kind, _ reason: AssociationReason) async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         let link = try #require(try bench.link(id))
         bench.library.configure { $0.failures["delete"] = [AlbumError(kind, detail: "words")] }
         let service = bench.service(AlbumBench.deleting)
@@ -180,8 +178,7 @@ import Testing
 
     @Test("R12: without the flag, clips are removed only from the tape, even while another process changes its album")
     func removeFlagOff() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a", "b"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         #expect(try await remove(["/a"], of: id, bench, bench.service()).state == .skipped)
         lock.release()
@@ -193,8 +190,7 @@ import Testing
 
     @Test("R12: if the flag is set, the asset is removed; the empty album and its link are kept")
     func removeFlagOn() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a", "b"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         let service = bench.service(AlbumBench.deleting)
         #expect(try await remove(["/a"], of: id, bench, service).state == .associated)
         #expect(bench.library.calls.first == .access("read_write"))
@@ -205,8 +201,7 @@ import Testing
 
     @Test("R12, trap 8: an original that another clip of the tape uses stays in the album", arguments: [false, true])
     func removeTwice(_ isOtherPending: Bool) async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", isOtherPending ? ["a"] : ["a", "a"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", isOtherPending ? ["a"] : ["a", "a"])
         if isOtherPending { try bench.add(["a"], to: id) }
         let service = bench.service(AlbumBench.deleting)
         let first = try #require(try bench.store.clips(of: id).first)
@@ -216,8 +211,7 @@ import Testing
 
     @Test("R12, trap 8: two files that are one asset")
     func removeSameAsset() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "copy"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "copy"])
         bench.library.configure { $0.resolutions["/copy"] = .asset(Array("/a".utf8)) }
         _ = try await bench.service().associate(id)
         _ = try await remove(["/copy"], of: id, bench, bench.service(AlbumBench.deleting))
@@ -226,8 +220,7 @@ import Testing
 
     @Test("R12: an asset that the library does not remove is kept, with a warning")
     func removeFails() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a", "b", "c"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b", "c"])
         let service = bench.service(AlbumBench.deleting)
         bench.library.configure { $0.removals["/a"] = .notAllowed }
         #expect(try await remove(["/a"], of: id, bench, service).state == .partly)
@@ -240,8 +233,7 @@ import Testing
 
     @Test("a removal that is canceled while another process works on the album removes nothing")
     func removalCancelledWaiting() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         let clips = try bench.store.clips(of: id).map(\.id)
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         let task = Task { [service = bench.service(AlbumBench.deleting)] in
@@ -256,8 +248,7 @@ import Testing
 
     @Test("R11: a deletion that is canceled while it waits for another deletes nothing", arguments: [false, true])
     func deletionCancelledWaiting(withAlbum: Bool) async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         let task = Task { [service = bench.service(withAlbum ? AlbumBench.deleting : AlbumService.Policy())] in
             try await service.deleteTape(id, keepingAlbum: false).albums.count
@@ -294,8 +285,7 @@ import Testing
 
     @Test("R11: a deletion that is canceled after it began also deletes the album")
     func deletionCancelledLate() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         let service = bench.service(AlbumBench.deleting)
         let albums = try await cancel(during: "delete", bench) {
             try await service.deleteTape(id, keepingAlbum: false).albums
@@ -307,8 +297,7 @@ import Testing
 
     @Test("R12: a removal that is canceled after it began also removes from the album")
     func removalCancelledLate() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a", "b"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         let clips = try bench.store.clips(of: id).prefix(1).map(\.id)
         let service = bench.service(AlbumBench.deleting)
         let state = try await cancel(during: "remove", bench) {

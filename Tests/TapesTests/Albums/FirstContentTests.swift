@@ -8,8 +8,7 @@ import Testing
 @Suite struct FirstContentTests {
     @Test("R1: the first clip creates one album, the next is added to it")
     func firstContent() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape()
+        let (bench, id) = try AlbumBench.withTape()
         // An empty tape never has an album.
         #expect(try await bench.service().associate(id).state == .skipped)
         #expect(bench.library.calls.isEmpty)
@@ -41,8 +40,7 @@ import Testing
 
     @Test("R2, trap 4: clips first, then lock, access, album, identifier, every pending clip, results")
     func order() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b"])
         let seen = Seen()
         bench.library.configure { script in
             script.before = { [store = bench.store] call in
@@ -66,8 +64,7 @@ import Testing
 
     @Test("R2.1: read access is not requested if clips are only added")
     func addOnly() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         try bench.add(["b"], to: id)
         _ = try await bench.service().associate(id)
         #expect(bench.library.calls.filter { $0.name == "access" || $0.name == "request" } == [.access("add_only")])
@@ -75,8 +72,7 @@ import Testing
 
     @Test("R2.3, trap 6: a tape that was deleted before the lock was acquired gets no album")
     func goneTape() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         let task = Task { [service = bench.service()] in try await service.associate(id) }
         _ = try bench.store.deleteTape(id, deletingAlbums: false)
@@ -87,8 +83,7 @@ import Testing
 
     @Test("R2.7: every pending clip is added, the oldest first, regardless of its position")
     func oldestFirst() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b"])
         bench.library.configure { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         _ = try await bench.service().associate(id)
         try bench.add(["c"], to: id, at: 0)
@@ -99,8 +94,7 @@ import Testing
 
     @Test("R2: adding a thousand clips takes one query for the album and one request")
     func thousandClips() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         try bench.add((0..<1000).map { "clip-\($0)" }, to: id)
         _ = try await bench.service().associate(id)
         #expect(bench.library.work == ["album", "resolve", "add", "arrange"])
@@ -109,8 +103,7 @@ import Testing
 
     @Test("R4: an album is found by its marker if the response to its creation was lost")
     func lostResponse() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure { $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).reason == .unreachable)
         #expect(try bench.store.albumIntent(of: id, in: "test:one")?.title == "Tapes – Summer")
@@ -133,8 +126,7 @@ import Testing
         ]
     )
     func noLook(_ kind: AlbumError.Kind, _ albums: Int) async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure {
             $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))]
             $0.failures["marked"] = [AlbumError(kind)]
@@ -146,8 +138,7 @@ import Testing
 
     @Test("R4: a refusal ends the intent, since nothing was created")
     func refusedIntent() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
         #expect(try await bench.service().associate(id).reason == .createFailed)
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
@@ -155,8 +146,7 @@ import Testing
 
     @Test("R7: after a lost response each asset is stored once, and an existing one is a success")
     func idempotent() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b"])
         bench.library.configure { $0.lostResponses["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).state == .partly)
         #expect(try bench.clips(id) == ["a pending unreachable", "b pending unreachable"])

@@ -43,8 +43,7 @@ import Testing
 
     @Test("unlinking keeps the album but not its link; the next add creates another")
     func unlink() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         #expect(try await bench.service().unlink(id)?.albumID == "album-1")
         #expect(try await bench.service().unlink(id) == nil)
         #expect(bench.library.calls.isEmpty)
@@ -56,8 +55,7 @@ import Testing
 
     @Test("R5: a deleted album is created again, complete, with the tape's current title")
     func recreated() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a", "b"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         _ = try bench.store.changeTape(id, at: bench.clock.now) { $0.title = "Winter" }
         bench.library.meddle { $0.albums = [:] }
         try bench.add(["c"], to: id)
@@ -72,8 +70,7 @@ import Testing
 
     @Test("R5: an album deleted between query and add is created again once, not repeatedly")
     func goneMeanwhile() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a"])
         try bench.add(["b"], to: id)
         bench.library.configure { $0.failures["add"] = [AlbumError(.albumMissing)] }
         _ = try await bench.service().associate(id)
@@ -97,8 +94,7 @@ import Testing
         ]
     )
     func doubt(_ kind: AlbumError.Kind, _ state: String) async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         try bench.add(["b"], to: id)
         for place in ["album", "add"] {
             bench.library.configure { $0.failures[place] = [AlbumError(kind)] }
@@ -138,8 +134,7 @@ import Testing
 
     @Test("trap 1: the disk is unmounted between opening the library and the result")
     func unmountedMeanwhile() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         bench.library.meddle { $0.albums = [:] }
         try bench.add(["b"], to: id)
         bench.library.configure { $0.failures["identity"] = [nil, AlbumError(.libraryChanged)] }
@@ -150,8 +145,7 @@ import Testing
 
     @Test("trap 1: where a library was found before, none is created automatically")
     func rootGone() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         try bench.add(["b"], to: id)
         bench.library.configure { $0.addOnly = AlbumAccess(.notDetermined, fingerprint: "empty") }
         _ = try await bench.service().associate(id, isRequested: true)
@@ -160,8 +154,7 @@ import Testing
 
     @Test("trap 1: another tape's album in the new library does not remove the old links")
     func otherLibraryInUse() async throws {
-        let bench = try AlbumBench()
-        let old = try await bench.associated()
+        let (bench, old) = try await AlbumBench.withAlbum()
         bench.library.configure { $0.identity.libraryID = "test:two" }
         let new = try await bench.associated("Other", ["b"])
         #expect(try bench.link(new)?.libraryID == "test:two")
@@ -175,8 +168,7 @@ import Testing
 
     @Test("2.1: another address, chosen by the user, gets a separate album; the old link is kept")
     func otherAddress() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a"])
         let other = ScriptedLibrary(address: "/two")
         other.configure { $0.identity.libraryID = "test:two" }
         #expect(try bench.service(library: other).reconcilePlan().tapes.map(\.id) == [id])
@@ -213,8 +205,7 @@ import Testing
 
     @Test("trap 10: an album's count proves nothing; added assets are not added again")
     func count() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a"])
         bench.library.meddle { $0.albums["album-1"]?.assets = [] }
         try bench.add(["b"], to: id)
         _ = try await bench.service().associate(id)
@@ -223,8 +214,7 @@ import Testing
 
     @Test("R8: a rename does not change any album")
     func rename() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         _ = try bench.store.changeTape(id, at: bench.clock.now) { $0.title = "Winter" }
         try bench.add(["b"], to: id)
         _ = try await bench.service().associate(id)

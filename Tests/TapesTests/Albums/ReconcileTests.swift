@@ -113,8 +113,7 @@ import Testing
 
     @Test("R13, trap 1: a result from another library marks nothing")
     func verifyElsewhere() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated()
+        let (bench, id) = try await AlbumBench.withAlbum()
         bench.library.meddle { $0.albums = [:] }
         bench.library.configure { $0.identity.libraryID = "test:two" }
         #expect(try await bench.service().verifyAlbums { _, _ in } == 0)
@@ -131,8 +130,7 @@ import Testing
 
     @Test("R13: a damaged album affects only its own tape: the others are reconciled, and verified")
     func damaged() async throws {
-        let bench = try AlbumBench()
-        let first = try await bench.associated("1")
+        let (bench, first) = try await AlbumBench.withAlbum("1")
         bench.clock.advance(1)
         let second = try await bench.associated("2", ["b"])
         for id in [first, second] { try bench.add(["c"], to: id) }
@@ -175,8 +173,7 @@ import Testing
 
     @Test("R16: a rendered file is added to the tape's album, which is created if necessary, and is not a clip")
     func filing() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         let video = Array("/Summer.mp4".utf8)
         let outcome = try await bench.service().file(video, into: id)
         #expect(outcome.state == .associated && outcome.isCreated && outcome.addedClips == 1 && outcome.isFiled)
@@ -191,8 +188,7 @@ import Testing
 
     @Test("R17, trap 7: a copy does not have the album of its original, and immediately gets its own")
     func copy() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a", "b"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         let copy = try #require(try bench.store.duplicateTape(id, at: bench.clock.now))
         #expect(try bench.store.albumLinks(of: copy.id).isEmpty)
         #expect(try bench.clips(copy.id) == ["a pending", "b pending"])
@@ -207,8 +203,7 @@ import Testing
 
     @Test("a new order is sent to the library if there is an album, and creates none")
     func order() async throws {
-        let bench = try AlbumBench()
-        let id = try await bench.associated("Summer", ["a", "b"])
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         let clip = try #require(try bench.store.clips(of: id).last)
         _ = try bench.store.moveClip(clip.id, of: id, to: 0, now: bench.clock.now)
         #expect(try await bench.service().rearrange(id).state == .associated)

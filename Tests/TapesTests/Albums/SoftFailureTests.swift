@@ -19,8 +19,7 @@ import Testing
         ]
     )
     func soft(_ place: String, _ failure: (AlbumError.Kind, AssociationReason)) async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b"])
         bench.library.configure { $0.failures[place] = [AlbumError(failure.0, detail: "words")] }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.reason == failure.1 && outcome.detail == "words" && outcome.pendingClips == 2)
@@ -44,8 +43,7 @@ import Testing
 
     @Test("R9: nothing is retried automatically before it is due; everything is retried on request or by an add")
     func waiting() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure {
             $0.failures["create"] = [AlbumError(.unreachable(retryAfter: .seconds(90))), Self.unreachable]
         }
@@ -66,8 +64,7 @@ import Testing
 
     @Test("R9, trap 5: a partial response is stored per asset; successes are not repeated")
     func partial() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b", "c", "d"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b", "c", "d"])
         bench.library.configure { $0.results = ["/b": [.failed("busy")], "/d": [.alreadyInAlbum]] }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .partly && outcome.addedClips == 3 && outcome.pendingClips == 1)
@@ -85,8 +82,7 @@ import Testing
 
     @Test("a rejected asset is resolved again once; then it is refused permanently")
     func notAllowed() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b", "c"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b", "c"])
         bench.library.configure {
             $0.results = ["/a": [.notAllowed], "/b": [.notAllowed, .notAllowed], "/c": [.notFound]]
         }
@@ -114,8 +110,7 @@ import Testing
         ]
     )
     func resolution(_ response: AssetResolution, _ state: String, _ isRetried: Bool) async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "b"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b"])
         bench.library.configure { $0.resolutions["/a"] = response }
         let outcome = try await bench.service().associate(id)
         #expect(try bench.clips(id) == ["a \(state)", "b linked"])
@@ -130,8 +125,7 @@ import Testing
 
     @Test("R14: an add waits for an unavailable original only when it is due")
     func away() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure { $0.resolutions["/a"] = .unavailable("not mounted") }
         _ = try await bench.service().associate(id)
         try bench.add(["b"], to: id)
@@ -145,8 +139,7 @@ import Testing
 
     @Test("R15: an unidentified clip is retried with the next one, and one without a path cannot be identified")
     func unidentified() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         let bare = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: id, kind: .image, source: nil)
         _ = try bench.store.addClips([bare], to: id, at: nil, now: bench.clock.now)
         bench.library.configure { $0.resolutions["/a"] = .unidentified }
@@ -160,8 +153,7 @@ import Testing
 
     @Test("responses that do not match the request are invalid")
     func misfit() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         bench.library.configure { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our defect")] }
         let outcome = try await bench.service().associate(id)
         // R5 never applies, and nothing is retried for a day.
@@ -171,8 +163,7 @@ import Testing
 
     @Test("trap 8: an original that occurs twice is one asset and two clips")
     func twice() async throws {
-        let bench = try AlbumBench()
-        let id = try bench.tape("Summer", ["a", "a"])
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "a"])
         let outcome = try await bench.service().associate(id)
         #expect(outcome.addedClips == 2 && bench.library.calls.contains(.add(["/a"], to: "album-1")))
         #expect(try bench.clips(id) == ["a linked", "a linked"])

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("Checksums of originals, and the search for moved ones")
 struct ChecksumTests {
-    let bench = Result { try EditingBench() }
+    let bench: EditingBench
+
+    init() throws { bench = try EditingBench() }
 
     /// The digest as computed by a tool of coreutils.
     private func digest(_ tool: String, _ path: [UInt8]) async throws -> String {
@@ -17,12 +19,11 @@ struct ChecksumTests {
     }
 
     private func stored(_ clip: ClipRecord) throws -> ClipRecord? {
-        try bench.get().store.clips(of: clip.tapeID).first { $0.id == clip.id }
+        try bench.store.clips(of: clip.tapeID).first { $0.id == clip.id }
     }
 
     @Test("SHA-1 and SHA-256 match sha1sum and sha256sum, with length and time; the original is not changed")
     func checksums() async throws {
-        let bench = try bench.get()
         // More than one block.
         let path = try bench.write(EditingBench.jpeg + [UInt8](repeating: 7, count: 3_000_000), "a.jpg")
         let clip = try bench.tape(["a.jpg"]).clips[0]
@@ -41,7 +42,6 @@ struct ChecksumTests {
 
     @Test("checksums that are still valid are not recomputed; those of a file whose length or time differs are")
     func cache() async throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         let clip = try await bench.editor.checksum(try bench.tape(["a.jpg"]).clips[0])
         var wrong = clip
@@ -59,7 +59,6 @@ struct ChecksumTests {
 
     @Test("R14: a missing or unreadable original leaves the clip unchanged")
     func away() async throws {
-        let bench = try bench.get()
         let tape = try bench.editor.create(title: "x")
         var gone = try bench.editor.inspect(Array("/nonexistent/a.jpg".utf8), allowingMissing: true)
         gone = try bench.editor.add([gone], to: tape)[0]
@@ -72,7 +71,6 @@ struct ChecksumTests {
 
     @Test("a file that changes during reading gets no checksum")
     func changing() async throws {
-        let bench = try bench.get()
         let path = try bench.write([UInt8](repeating: 7, count: 2_000_000), "a.mp4")
         // Between the two status queries: right after the first one.
         let original = try await OriginalReading.read(path) { _ in
@@ -90,7 +88,6 @@ struct ChecksumTests {
 
     @Test("canceling stops the reading, and nothing is stored")
     func cancelled() async throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg + [UInt8](repeating: 7, count: 3_000_000), "a.jpg")
         let clip = try bench.tape(["a.jpg"]).clips[0]
         await expectCancellation { [editor = bench.editor] in _ = try await editor.checksum(clip) }
@@ -101,7 +98,6 @@ struct ChecksumTests {
 
     /// A tape whose originals have checksums.
     private func known(_ names: [String]) async throws -> (tape: TapeRecord, clips: [ClipRecord]) {
-        let bench = try bench.get()
         let (tape, clips) = try bench.tape(names)
         var known: [ClipRecord] = []
         for clip in clips { known.append(try await bench.editor.checksum(clip)) }
@@ -109,7 +105,6 @@ struct ChecksumTests {
     }
 
     private func rename(_ old: String, _ new: String) throws {
-        let bench = try bench.get()
         let url = URL(fileURLWithPath: bench.originals + "/" + new)
         try makeDirectory(url.deletingLastPathComponent().path)
         try FileManager.default.moveItem(atPath: bench.originals + "/" + old, toPath: url.path)
@@ -117,7 +112,6 @@ struct ChecksumTests {
 
     @Test("moved originals are found by checksum, unmoved ones are kept, others are reported missing; none is changed")
     func relink() async throws {
-        let bench = try bench.get()
         for (number, name) in ["here.jpg", "moved.jpg", "gone.jpg", "unread.jpg"].enumerated() {
             try bench.write(EditingBench.jpeg + [UInt8(number)], name)
         }
@@ -155,7 +149,6 @@ struct ChecksumTests {
 
     @Test("includesChanged finds the former file of a replaced original; one that was only touched is present")
     func relinkChanged() async throws {
-        let bench = try bench.get()
         let names = ["longer.jpg", "same.jpg", "empty.jpg", "touched.jpg"]
         for name in names { try bench.write(EditingBench.jpeg + Array(name.utf8), name) }
         let (tape, _) = try await known(names)
@@ -175,7 +168,6 @@ struct ChecksumTests {
 
     @Test("only the specified tapes are relinked, and only files of the right length are read")
     func relinkScope() async throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         let (tape, _) = try await known(["a.jpg"])
         let (other, _) = try await known(["a.jpg"])
@@ -190,7 +182,6 @@ struct ChecksumTests {
 
     @Test("of several equal files the one with the same name is used")
     func relinkName() async throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "z.jpg")
         let (tape, _) = try await known(["z.jpg"])
         try rename("z.jpg", "new/z.jpg")
@@ -201,7 +192,6 @@ struct ChecksumTests {
 
     @Test("a live photo is found by its still image; its video is the one next to it")
     func relinkLive() async throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "1.jpg")
         try bench.write(EditingBench.movie, "1.mov")
         let tape = try bench.editor.create(title: "x")
@@ -218,7 +208,6 @@ struct ChecksumTests {
 
     @Test("canceling stops the search, and nothing is changed")
     func relinkCancelled() async throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         let (tape, clips) = try await known(["a.jpg"])
         try rename("a.jpg", "new/a.jpg")

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Files are examined before they become clips")
 struct InspectionTests {
-    let bench = Result { try EditingBench() }
+    let bench: EditingBench
+
+    init() throws { bench = try EditingBench() }
 
     static let heic: [UInt8] = [0, 0, 0, 24] + Array("ftypheic".utf8)
     static let mp4: [UInt8] = [0, 0, 0, 24] + Array("ftypisom".utf8)
@@ -33,7 +35,6 @@ struct InspectionTests {
         ] as [(String, [UInt8], ClipRecord.Kind?)]
     )
     func kinds(name: String, content: [UInt8], expected: ClipRecord.Kind?) throws {
-        let bench = try bench.get()
         let path = try bench.write(content, name)
         guard let expected else {
             #expect(tapesErrorCode { _ = try bench.editor.inspect(path, allowingMissing: false) } == .unknownMediaType)
@@ -50,14 +51,12 @@ struct InspectionTests {
     /// Its dates count from 2001 and its paths refer to another device: its format is not supported.
     @Test("trap 21: the app's database is not a media file", arguments: ["tapes.json", "tapes"])
     func appDatabase(name: String) throws {
-        let bench = try bench.get()
         let path = try bench.write(Array(#"[{"title":"Summer","createdAt":774000000.5,"clips":[]}]"#.utf8), name)
         #expect(tapesErrorCode { _ = try bench.editor.inspect(path, allowingMissing: false) } == .unknownMediaType)
     }
 
     @Test("trap 17: names that are long, contain newlines, or are not UTF-8 are kept byte by byte")
     func bytes() throws {
-        let bench = try bench.get()
         for name: [UInt8] in [[0xff, 0xfe], Array("a\nb".utf8), [UInt8](repeating: 0x61, count: 251)] {
             let path = bench.path("") + name + Array(".jpg".utf8)
             let file = try #require(fopen(path.map(CChar.init(bitPattern:)) + [0], "w"))
@@ -72,7 +71,6 @@ struct InspectionTests {
 
     @Test("R6: the path of a link is kept, and nothing is changed")
     func link() throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         try makeLink(bench.originals + "/link.jpg", to: "a.jpg")
         let witness = try OriginalsWitness(bench.originals)
@@ -91,7 +89,6 @@ struct InspectionTests {
         ] as [(String, OutcomeCode)]
     )
     func refused(name: String, code: OutcomeCode) throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         try bench.write([], "empty.jpg")
         try bench.write([1], "directory/x")
@@ -108,7 +105,6 @@ struct InspectionTests {
 
     @Test("R14: a missing file is accepted by its extension on request; a directory or an empty file is not")
     func missing() throws {
-        let bench = try bench.get()
         let (editor, away) = (bench.editor, Array("/nonexistent/disk/".utf8))
         for (name, kind) in [("a.MOV", .video), ("a.heic", .image), ("a.cr2", .image)] as [(String, ClipRecord.Kind)] {
             let clip = try editor.inspect(away + Array(name.utf8), allowingMissing: true)
@@ -129,7 +125,6 @@ struct InspectionTests {
         .enabled(if: EditingMedia.isPossible, "requires ffmpeg: scripts/setup.sh test")
     )
     func duration() async throws {
-        let bench = try bench.get()
         let path = bench.path("a.mp4")
         try await EditingMedia.video(at: path, seconds: 1.2)
         #expect(try bench.editor.inspect(path, allowingMissing: false).durationMilliseconds == 1200)
@@ -139,7 +134,6 @@ struct InspectionTests {
 
     @Test("the current length of a file replaces the stored one, but not if the file is missing; canceling stops it")
     func currentDurations() async throws {
-        let bench = try bench.get()
         let known = [try bench.write(EditingBench.movie, "b.mov"), bench.path("missing.mov")].map { path in
             var clip = ClipRecord(id: "", tapeID: "", kind: .video, source: path)
             clip.durationMilliseconds = 3000
@@ -165,7 +159,6 @@ struct InspectionTests {
         ]
     )
     func absolute(path: String, expected: String) throws {
-        let bench = try bench.get()
         try bench.write([1], "d/x")
         try bench.write([1], "far/away/d/x")
         try makeLink(bench.originals + "/link", to: bench.originals + "/far/away")
@@ -194,7 +187,7 @@ struct InspectionTests {
             clip("/a/1.mov", .video, 3000), clip("/a/2.heic", .image), clip("/b/1.heic", .image),
             clip("/a/1.heic", .image), clip("/a/3.mov", .video), clip("/a/2.MOV", .video, nil),
         ]
-        let paired = try bench.get().editor.pairingLivePhotos(clips)
+        let paired = bench.editor.pairingLivePhotos(clips)
         #expect(paired.map(\.id) == ["/a/1.heic", "/a/2.heic", "/b/1.heic", "/a/3.mov"])
         #expect(paired.map(\.kind) == [.live, .live, .image, .video])
         #expect(paired.map(\.source) == paired.map { Array($0.id.utf8) })
@@ -204,7 +197,7 @@ struct InspectionTests {
 
     @Test("each file is in at most one pair; a leading dot does not start an extension")
     func pairsOnce() throws {
-        let editor = try bench.get().editor
+        let editor = bench.editor
         let twice = [clip("/1.heic", .image), clip("/1.mov", .video), clip("/1.jpg", .image), clip("/1.mp4", .video)]
         #expect(editor.pairingLivePhotos(twice).map(\.id) == ["/1.heic", "/1.jpg"])
         let odd = [clip("/1.heic", .image), clip("/1.jpg", .image), clip("/1.mov", .video)]

@@ -5,11 +5,12 @@ import Testing
 
 @Suite("Settings of tapes and clips")
 struct SettingsTests {
-    let bench = Result { try EditingBench() }
+    let bench: EditingBench
+
+    init() throws { bench = try EditingBench() }
 
     /// A clip of a tape, as stored.
     private func clip(_ kind: ClipRecord.Kind, milliseconds: Int64? = nil) throws -> ClipRecord {
-        let bench = try bench.get()
         var clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: [0x2f, 0x61])
         clip.durationMilliseconds = milliseconds
         return try bench.editor.add([clip], to: bench.editor.create(title: "x"))[0]
@@ -23,7 +24,7 @@ struct SettingsTests {
 
     @Test("1.1: settings of a tape are stored, others are kept")
     func tape() throws {
-        let editor = try bench.get().editor
+        let editor = bench.editor
         let tape = try editor.create(title: "x")
         var change = TapeChange()
         change.orientation = .landscape
@@ -44,7 +45,7 @@ struct SettingsTests {
         arguments: [(99, false), (100, true), (2000, true), (2001, false)]
     )
     func transition(milliseconds: Int, isAllowed: Bool) throws {
-        let editor = try bench.get().editor
+        let editor = bench.editor
         let tape = try editor.create(title: "x")
         var change = TapeChange()
         change.transitionMilliseconds = milliseconds
@@ -61,7 +62,6 @@ struct SettingsTests {
 
     @Test("trap 20: trims must not exceed a known duration", arguments: trims)
     func trim(row: (duration: Int64?, start: Int64?, end: Int64?, code: OutcomeCode?)) throws {
-        let bench = try bench.get()
         let clip = try clip(.video, milliseconds: row.duration)
         let change = change {
             $0.trimStartMilliseconds = row.start
@@ -75,7 +75,6 @@ struct SettingsTests {
 
     @Test("trap 20: a trim is checked together with the other trim that is stored")
     func trimTwice() throws {
-        let bench = try bench.get()
         let clip = try clip(.video, milliseconds: 1000)
         _ = try bench.editor.set(change { $0.trimStartMilliseconds = 600 }, on: clip)
         // The change is checked against the current values in the store, not those of the caller.
@@ -86,7 +85,6 @@ struct SettingsTests {
 
     @Test("1.2: values out of range are refused, and no part of the change is stored")
     func ranges() throws {
-        let bench = try bench.get()
         let video = try clip(.video)
         let image = try clip(.image)
         let refused: [(ClipRecord, ClipChange)] = [
@@ -105,7 +103,6 @@ struct SettingsTests {
 
     @Test("1.2: values for another kind of clip are refused")
     func kinds() throws {
-        let bench = try bench.get()
         let refused: [(ClipRecord.Kind, ClipChange)] = [
             (.image, change { $0.trimStartMilliseconds = 0 }), (.live, change { $0.trimEndMilliseconds = 1 }),
             (.image, change { $0.volume = .some(1) }), (.image, change { $0.volume = .some(nil) }),
@@ -119,7 +116,6 @@ struct SettingsTests {
 
     @Test("1.2: valid values are stored, including the limits of their range; unspecified ones are kept")
     func allowed() throws {
-        let bench = try bench.get()
         let video = try clip(.video)
         for turns in 0...3 {
             let change = change { $0.rotateQuarterTurns = turns }

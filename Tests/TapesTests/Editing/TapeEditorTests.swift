@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Tapes are created, named and arranged")
 struct TapeEditorTests {
-    let bench = Result { try EditingBench() }
+    let bench: EditingBench
+
+    init() throws { bench = try EditingBench() }
 
     @Test(
         "1.1: a title is trimmed; an empty one is refused by rename, and becomes New Tape on create",
@@ -14,7 +16,6 @@ struct TapeEditorTests {
         ]
     )
     func titles(title: String, expected: String) throws {
-        let bench = try bench.get()
         let tape = try bench.editor.create(title: title)
         #expect(tape.title == expected)
         #expect(tape.createdAt == EditingBench.start)
@@ -31,7 +32,6 @@ struct TapeEditorTests {
 
     @Test("R8: rename changes the tape only; the album keeps its title and its link")
     func rename() throws {
-        let bench = try bench.get()
         let tape = try bench.editor.create(title: "Summer")
         let link = AlbumLink(
             tapeID: tape.id,
@@ -47,7 +47,6 @@ struct TapeEditorTests {
 
     @Test("a tape is selected by ID, by ID prefix, or by its exact title; ambiguous ones are listed")
     func named() throws {
-        let bench = try bench.get()
         let editor = bench.editor
         let (one, two) = (try editor.create(title: "Summer"), try editor.create(title: "Summer"))
         let three = try editor.create(title: "Winter")
@@ -64,7 +63,6 @@ struct TapeEditorTests {
 
     @Test("one of several processes creates a missing tape")
     func createdOnce() async throws {
-        let bench = try bench.get()
         let editors = try (0..<4).map { _ in try bench.secondEditor() }
         var made: [(id: String, isNew: Bool)] = []
         try await withThrowingTaskGroup(of: (id: String, isNew: Bool).self) { group in
@@ -84,7 +82,6 @@ struct TapeEditorTests {
 
     @Test("a clip is selected by number, file name, path, ID, or ID prefix")
     func clipSelectedByName() throws {
-        let bench = try bench.get()
         for name in ["a.jpg", "b.jpg"] { try bench.write(EditingBench.jpeg, name) }
         let (tape, clips) = try bench.tape(["a.jpg", "b.jpg"])
         let editor = bench.editor
@@ -106,7 +103,6 @@ struct TapeEditorTests {
 
     @Test("a name that several clips have selects none of them, and they are listed")
     func clipAmbiguous() throws {
-        let bench = try bench.get()
         for name in ["a.jpg", "2"] { try bench.write(EditingBench.jpeg, name) }
         let (tape, clips) = try bench.tape(["a.jpg", "a.jpg", "2"])
         for (name, matches) in [("a.jpg", [clips[0], clips[1]]), ("2", [clips[1], clips[2]])] {
@@ -121,7 +117,6 @@ struct TapeEditorTests {
 
     @Test("clips are inserted and moved to clamped positions")
     func arrange() throws {
-        let bench = try bench.get()
         for name in ["a.jpg", "b.jpg", "c.jpg", "d.jpg"] { try bench.write(EditingBench.jpeg, name) }
         let (tape, clips) = try bench.tape(["a.jpg", "b.jpg", "c.jpg"])
         let new = try bench.editor.inspect(bench.path("d.jpg"), allowingMissing: false)
@@ -135,7 +130,6 @@ struct TapeEditorTests {
 
     @Test("R17, trap 7: a copy is a separate tape without an album")
     func duplicate() throws {
-        let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         let (tape, clips) = try bench.tape(["a.jpg"])
         let copy = try bench.editor.duplicate(tape)
@@ -147,7 +141,6 @@ struct TapeEditorTests {
 
     @Test("missing items are reported by name")
     func gone() throws {
-        let bench = try bench.get()
         let editor = bench.editor
         try bench.write(EditingBench.jpeg, "a.jpg")
         let (tape, clips) = try bench.tape(["a.jpg"])
@@ -163,7 +156,6 @@ struct TapeEditorTests {
 
     @Test("an unusable store is reported")
     func unusable() throws {
-        let bench = try bench.get()
         let clip = ClipRecord(id: "no id", tapeID: "", kind: .image, source: [0x2f])
         let tape = try bench.editor.create(title: "x")
         #expect(tapesErrorCode { _ = try bench.editor.add([clip], to: tape) } == .storeUnusable)

@@ -9,16 +9,20 @@ import Testing
 
 /// Files of a killed rendering (tapes contract section 8).
 @Suite struct RenderLeftoversTests {
+    let temporary: TemporaryDirectory
+    let data: DataDirectory
+    let films: String
+
     private func names(_ directory: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasPrefix(".mediactl-render-") }
     }
 
     /// A directory for films, and one for the marks.
-    private func places() throws -> (temporary: TemporaryDirectory, data: DataDirectory, films: String) {
-        let temporary = try TemporaryDirectory(isInMemory: true)
-        let films = temporary.file("films")
+    init() throws {
+        temporary = try TemporaryDirectory(isInMemory: true)
+        films = temporary.file("films")
         try FileManager.default.createDirectory(atPath: films, withIntermediateDirectories: false)
-        return (temporary, try DataDirectory.open(temporary.file("data")), films)
+        data = try DataDirectory.open(temporary.file("data"))
     }
 
     /// Renders in a separate process, until it is killed.
@@ -36,8 +40,6 @@ import Testing
 
     @Test("files of a killed rendering are found by its mark and removed, wherever they are")
     func killed() async throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         await kill(films, temporary.file("data"))
         #expect(try names(films).count == 2)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: nil)
@@ -55,8 +57,6 @@ import Testing
     }
 
     @Test("files without a mark are found in the working directory only") func unmarked() async throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         await kill(films, nil)
         #expect(try RenderLeftovers(directory: data, workingDirectory: nil).find().isEmpty)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: Array(films.utf8))
@@ -66,8 +66,6 @@ import Testing
     }
 
     @Test("links in the temporary directory do not prove that their rendering was killed") func linksOfOthers() throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         // The other process has another data directory.
         let parent = try #require(try TargetDirectory.open(Array(films.utf8), creating: false))
         let workplace = try RenderWorkplace(beside: parent)
@@ -79,8 +77,6 @@ import Testing
     }
 
     @Test("only files that were found are removed, and the mark with the last of them") func foundOnly() async throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         await kill(films, temporary.file("data"))
         let leftovers = RenderLeftovers(directory: data, workingDirectory: nil)
         let found = try leftovers.find()
@@ -90,8 +86,6 @@ import Testing
     }
 
     @Test("the mark is kept while a directory cannot be read") func unmounted() async throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         let disk = temporary.file("disk")
         try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
         try FileManager.default.moveItem(atPath: films, toPath: disk + "/films")
@@ -115,8 +109,6 @@ import Testing
 
     @Test("files of a timeline and of a dry run are found after a kill", arguments: [true, false])
     func temporaryFiles(_ isTimeline: Bool) async throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         try Data("x".utf8).write(to: URL(fileURLWithPath: films + "/a.mp4"))
         for name in ["ffmpeg", "ffprobe"] {
             try Data("#!/bin/sh\nkill -9 $PPID\n".utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
@@ -141,8 +133,6 @@ import Testing
 
     @Test("files of a running rendering are kept, with and without a mark", arguments: [true, false])
     func running(_ isMarked: Bool) async throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         let parent = try #require(try TargetDirectory.open(Array(films.utf8), creating: false))
         let workplace = try RenderWorkplace(beside: parent, marking: isMarked ? data : nil)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: Array(films.utf8))
@@ -154,8 +144,6 @@ import Testing
     }
 
     @Test("only the program's own names are removed") func foreign() async throws {
-        let (temporary, data, films) = try places()
-        defer { withExtendedLifetime(temporary) {} }
         let id = UUID().uuidString.lowercased()
         for name in [".mediactl-render-mine", ".mediactl-render-\(id).txt", "film.mp4"] {
             try Data("x".utf8).write(to: URL(fileURLWithPath: films + "/" + name))

@@ -75,8 +75,7 @@ struct RenderingEndsTests {
 
     @Test func theLastMessageOfFFmpegIsReported() async throws {
         let kit = try FilmKit()
-        let path = kit.home.file("a.png")
-        try Data("no picture".utf8).write(to: URL(filePath: path))
+        let path = try kit.home.write("a.png", "no picture".utf8)
         let error = await #expect(throws: TapesError.self) { try await kit.render(clips: [kit.clip(path, .image)]) }
         #expect(error?.code == .clipUndecodable)
         #expect(error?.path == Array(path.utf8))

@@ -129,8 +129,7 @@ import Testing
 
     /// R6: neither an original of another tape nor one that was created at the path during the rendering is replaced.
     @Test func noOriginalOfAnotherTapeIsReplaced() async throws {
-        let path = home.file("other.mp4")
-        try Data("original".utf8).write(to: URL(filePath: path))
+        let path = try home.write("other.mp4", "original".utf8)
         let error = await #expect(throws: TapesError.self) {
             try await TapeRendering(searchPath: home.path).render(
                 ExportFixtures.tape(),

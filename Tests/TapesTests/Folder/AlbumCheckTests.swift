@@ -8,6 +8,10 @@ import Testing
 
 /// Manual changes in the folder of an album are found, and repaired on request.
 @Suite struct AlbumCheckTests {
+    private let bench: Bench
+
+    init() async throws { bench = try await Bench() }
+
     private struct Bench {
         let fixture: FolderFixture
         let tape: String
@@ -64,7 +68,6 @@ import Testing
     }
 
     @Test("an album that matches its tape has no findings") func whole() async throws {
-        let bench = try await Bench()
         #expect(try await bench.findings().isEmpty)
         #expect(try await bench.seen() == [])
         let folder = try OriginalsWitness(bench.fixture.root)
@@ -82,7 +85,6 @@ import Testing
 
     @Test("manual changes are found and repaired; foreign files are kept", arguments: Change.allCases)
     func changed(_ change: Change) async throws {
-        let bench = try await Bench()
         let files = FileManager.default
         func path(_ name: String) -> String { bench.fixture.path(name) }
         let expected: [String]
@@ -149,7 +151,6 @@ import Testing
     }
 
     @Test("a playlist created by another program is reported, and kept") func foreignPlaylist() async throws {
-        let bench = try await Bench()
         try bench.fixture.write("mine", to: bench.fixture.path("tape.m3u8"))
         let repair = try await bench.service.repair(bench.tape)
         #expect(repair.repaired.isEmpty)
@@ -161,7 +162,6 @@ import Testing
         "a deleted link without a clip is removed from the manifest; one that only resembles a program's link is kept"
     )
     func leftovers() async throws {
-        let bench = try await Bench()
         let clip = try #require(try bench.fixture.store.clips(of: bench.tape).first)
         _ = try await bench.service.removeClips([clip.id], of: bench.tape)
         #expect(try await bench.service.rearrange(bench.tape).state == .associated)
@@ -179,7 +179,6 @@ import Testing
     }
 
     @Test("an interrupted renaming is reported, and finished") func interrupted() async throws {
-        let bench = try await Bench()
         let file = bench.fixture.path(".mediactl-album.json")
         let text = try String(contentsOfFile: file, encoding: .utf8)
             .replacing("\"link\":\"0001-a.jpg\"", with: "\"link\":\"0009-a.jpg\",\"renameTo\":\"0001-a.jpg\"")
@@ -194,7 +193,6 @@ import Testing
     }
 
     @Test("an album that was deleted by hand is reported, and created again") func deletedAlbum() async throws {
-        let bench = try await Bench()
         try FileManager.default.removeItem(atPath: bench.fixture.root + "/Tapes – Summer")
         #expect(try await bench.findings() == ["album_missing Tapes – Summer"])
         #expect(try await bench.seen() == ["album_missing Tapes – Summer"])
@@ -205,7 +203,6 @@ import Testing
 
     @Test("trap 1: without the marker nothing is reported missing, and nothing is repaired")
     func unmounted() async throws {
-        let bench = try await Bench()
         try FileManager.default.moveItem(atPath: bench.fixture.root, toPath: bench.fixture.pictures + "/away")
         try FileManager.default.createDirectory(atPath: bench.fixture.root, withIntermediateDirectories: false)
         let verification = await #expect(throws: TapesError.self) { try await bench.service.verify(bench.tape) }
@@ -218,7 +215,6 @@ import Testing
     }
 
     @Test("clips that the library refused are retried") func failedClips() async throws {
-        let bench = try await Bench()
         let clip = try #require(try bench.fixture.store.clips(of: bench.tape).first)
         let link = try #require(try bench.fixture.store.albumLinks(of: bench.tape).first)
         let failed = ClipOutcome(clipID: clip.id, association: .failed, reason: .assetRejected, attempts: 3)
@@ -231,7 +227,6 @@ import Testing
     @Test("a clip whose original moved is pending, and its old link is dead; both are repaired") func relinked()
         async throws
     {
-        let bench = try await Bench()
         let moved = Array((bench.fixture.originals + "/moved.jpg").utf8)
         try FileManager.default.moveItem(
             atPath: bench.fixture.originals + "/b.jpg",
@@ -249,7 +244,6 @@ import Testing
     }
 
     @Test("a missing original is reported, and its clip and link are kept") func missingOriginal() async throws {
-        let bench = try await Bench()
         try FileManager.default.removeItem(atPath: bench.fixture.originals + "/c.jpg")
         #expect(try await bench.findings() == ["original_missing c.jpg"])
         let repair = try await bench.service.repair(bench.tape)
@@ -263,7 +257,6 @@ import Testing
         arguments: [("longer.jpg", true), ("B.jpg", true), ("", true), ("b.jpg", false)]
     )
     func changedOriginal(_ content: String, isReported: Bool) async throws {
-        let bench = try await Bench()
         let store = bench.fixture.store
         let known = try await TapeEditor(store: store).checksum(try store.clips(of: bench.tape)[1])
         let path = bench.fixture.originals + "/b.jpg"
@@ -281,8 +274,7 @@ import Testing
     @Test("R13: the clips of a tape without an album are pending; a repair does not create one") func withoutAlbum()
         async throws
     {
-        let bench = try AlbumBench()
-        let tape = try bench.tape("Summer", ["a", "b"])
+        let (bench, tape) = try AlbumBench.withTape("Summer", ["a", "b"])
         let check = try await bench.service().verify(tape)
         #expect(!check.hasAlbum && check.findings.filter { $0.kind == .clipPending }.count == 2)
         #expect(check.findings.allSatisfy { !check.isRepairable($0) })
@@ -293,8 +285,7 @@ import Testing
 
     @Test("a server has its own copies: only clips that are not in the album need their originals")
     func serverCopies() async throws {
-        let bench = try AlbumBench()
-        let tape = try await bench.associated("Summer", ["a"])
+        let (bench, tape) = try await AlbumBench.withAlbum("Summer", ["a"])
         #expect(try await bench.service().verify(tape).findings.isEmpty)
         try bench.add(["b"], to: tape)
         let kinds = try await bench.service().verify(tape).findings.map {
@@ -328,7 +319,6 @@ import Testing
 
     @Test("empty folders left by interrupted creations are found and removed; others are kept")
     func emptyFolders() async throws {
-        let bench = try await Bench()
         let root = bench.fixture.root
         let others = ["Mine", "Tapes – Full", "Tapes – Gone", "Tapes – Gone (x)", "Tapes – Made by hand"]
         for name in others + ["Tapes – Half"] {

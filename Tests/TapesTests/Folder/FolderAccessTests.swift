@@ -104,8 +104,7 @@ import Testing
     }
 
     @Test("a newer version's library is not changed") func newerMarker() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let marker = fixture.root + "/.mediactl-library.json"
         let text = try String(contentsOfFile: marker, encoding: .utf8)
         try fixture.write(text.replacingOccurrences(of: "\"version\":1", with: "\"version\":2"), to: marker)
@@ -210,8 +209,7 @@ import Testing
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func operationsDecide() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         chmod(fixture.temporary.path, 0o711)
         let library = fixture.library
         let kinds = try OtherUser.run { () -> [AlbumError.Kind?] in

@@ -10,8 +10,7 @@ import Testing
     private static let manifest = ".mediactl-album.json"
 
     @Test("R1: an album is a folder with a manifest") func album() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         #expect(UUID(uuidString: album.id) != nil && album.id == album.id.lowercased())
         #expect(album.title == "Tapes – Summer" && album.ownerID == nil)
         #expect(album.hint == Array((fixture.root + "/Tapes – Summer").utf8))
@@ -167,8 +166,7 @@ import Testing
     // MARK: Foreign changes
 
     @Test func foreignFilesKeepTheirNames() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         try fixture.write("mine", to: fixture.path("0001-a.jpg"))
         try fixture.write("mine too", to: fixture.path("0007-note.txt"))
         #expect(try await fixture.add([try fixture.original("a.jpg")], to: album) == [.added])
@@ -181,9 +179,8 @@ import Testing
     @Test("a link that was removed by hand is created again when its original is added again") func removedByHand()
         async throws
     {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let paths = [try fixture.original("a.jpg"), try fixture.original("b.jpg")]
-        let album = try await fixture.album()
         _ = try await fixture.add(paths, to: album)
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])
@@ -199,9 +196,8 @@ import Testing
     }
 
     @Test("numbers are never reused") func sequences() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let paths = [try fixture.original("a.jpg"), try fixture.original("b.jpg")]
-        let album = try await fixture.album()
         _ = try await fixture.add(paths, to: album)
         _ = try await fixture.library.remove([paths[1]], from: album.id, hint: album.hint)
         _ = try await fixture.add([paths[1]], to: album)
@@ -209,9 +205,8 @@ import Testing
     }
 
     @Test("a manifest written by a newer version is read, but not written") func newerManifest() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         _ = try await fixture.add([path], to: album)
         let file = fixture.path(Self.manifest)
         let text = try String(contentsOfFile: file, encoding: .utf8)

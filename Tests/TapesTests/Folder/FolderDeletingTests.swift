@@ -25,9 +25,8 @@ import Testing
     }
 
     @Test("trap 18: a file in place of a link is kept") func removingAFileInPlaceOfALink() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
-        let album = try await fixture.album()
         _ = try await fixture.add(paths, to: album)
         for name in ["0001-a.jpg", "0002-b.jpg"] { try FileManager.default.removeItem(atPath: fixture.path(name)) }
         try fixture.write("mine", to: fixture.path("0001-a.jpg"))
@@ -59,9 +58,8 @@ import Testing
     /// A file, a link of the user, a directory with files, a link to a directory, a name of the program that is no
     /// longer a link.
     @Test("trap 18: a folder with foreign files is kept, and the files are unchanged") func keptForeign() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
-        let album = try await fixture.album()
         _ = try await fixture.add(paths, to: album)
         let files = FileManager.default
         try fixture.write("mine", to: fixture.path("note.txt"))
@@ -109,9 +107,8 @@ import Testing
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func rootNotWritable() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         _ = try await fixture.add([path], to: album)
         chmod(fixture.temporary.path, 0o711)
         let folder = fixture.root + "/Tapes – Summer"

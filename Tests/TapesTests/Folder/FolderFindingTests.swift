@@ -11,9 +11,8 @@ import Testing
     @Test("R3: an album that was renamed by hand is still found", arguments: [true, false]) func renamed(hint: Bool)
         async throws
     {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         _ = try await fixture.add([path], to: album)
         try FileManager.default.moveItem(
             atPath: fixture.root + "/Tapes – Summer",
@@ -29,8 +28,7 @@ import Testing
     }
 
     @Test("R5: only a scan of the whole root proves that an album is missing") func missing() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         try FileManager.default.removeItem(atPath: fixture.root + "/Tapes – Summer")
         #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
         let added = try await albumErrorKind { try await fixture.add([[0x2f, 0x61]], to: album) }
@@ -61,8 +59,7 @@ import Testing
     }
 
     @Test("R5: a damaged manifest at the album's path is an error, not a missing album") func damaged() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         try fixture.write("{", to: fixture.path(".mediactl-album.json"))
         let kind = try await albumErrorKind { try await fixture.library.album(album.id, hint: album.hint) }
         #expect(kind == .albumDamaged)
@@ -74,9 +71,8 @@ import Testing
     }
 
     @Test("trap 18: a directory that is a link is not searched") func linkedDirectory() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         _ = try await fixture.add([path], to: album)
         // The folder is moved out, and replaced by a link to it.
         let outside = fixture.temporary.file("outside")
@@ -91,8 +87,7 @@ import Testing
     }
 
     @Test("a copy of an album does not replace it") func copied() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let copy = fixture.root + "/A copy"
         try FileManager.default.copyItem(atPath: fixture.root + "/Tapes – Summer", toPath: copy)
         _ = try await fixture.add([try fixture.original("a.jpg")], to: album)
@@ -110,8 +105,7 @@ import Testing
     }
 
     @Test("trap 18: a manifest that is a link is ignored") func linkedManifest() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let outside = fixture.temporary.file("manifest.json")
         try FileManager.default.moveItem(atPath: fixture.path(".mediactl-album.json"), toPath: outside)
         try makeLink(fixture.path(".mediactl-album.json"), to: outside)
@@ -127,8 +121,7 @@ import Testing
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func unreadableRoot() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         chmod(fixture.temporary.path, 0o711)
         chmod(fixture.root, 0o711)
         let library = fixture.library

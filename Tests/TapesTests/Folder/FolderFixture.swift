@@ -100,6 +100,12 @@ struct FolderFixture {
         try await library.createAlbum(title: title, tapeID: tapeID)
     }
 
+    /// A fixture whose library has an empty album.
+    static func withAlbum() async throws -> (fixture: FolderFixture, album: MadeAlbum) {
+        let fixture = try await ready()
+        return (fixture, try await fixture.album())
+    }
+
     func assets(_ paths: [[UInt8]]) -> [AlbumAsset] { paths.map { AlbumAsset(id: $0, kind: .image) } }
 
     func add(_ paths: [[UInt8]], to album: MadeAlbum) async throws -> [AddResult] {

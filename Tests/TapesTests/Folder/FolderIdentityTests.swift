@@ -59,9 +59,8 @@ import Testing
 
     @Test("trap 1: a missing root is another library, and no album is reported missing", arguments: Loss.allCases)
     func gone(loss: Loss) async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         let witness = try fixture.witness()
         try lose(fixture, loss)
         let library = fixture.library
@@ -84,9 +83,8 @@ import Testing
 
     @Test("trap 1: another disk at the same path has its own albums, and reports none as missing")
     func anotherLibrary() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         let known = try await fixture.library.identity().libraryID
         try lose(fixture, .unmounted)
         // The other disk has a separate library, created elsewhere.

@@ -27,8 +27,7 @@ import Testing
     }
 
     @Test("manifestWritten: R4 finds an album that belongs to no tape") func albumWithoutLink() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == album)
     }
 
@@ -58,9 +57,8 @@ import Testing
     }
 
     @Test("only a link with a name and target of the program is adopted") func lookalikes() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         let target = "../../2024/a.jpg"
         let foreign = ["0001-mine.jpg": target, "a.jpg": target, "01-a.jpg": target, "0004-a.jpg": "../../2024/b.jpg"]
         for (name, target) in foreign {
@@ -84,9 +82,8 @@ import Testing
     }
 
     @Test("manifestRewritten: the playlist is written by the next run") func manifestWithoutPlaylist() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
-        let album = try await fixture.album()
         _ = try await fixture.add([path], to: album)
         try fixture.write("half", to: fixture.path(".tape.m3u8.mediactl-part"))
         try await fixture.library.arrange(album.id, hint: nil, tape: fixture.tape(), clips: [fixture.clip(path)])
@@ -96,8 +93,7 @@ import Testing
     @Test("a temporary file that is longer than the next content leaves nothing behind") func temporaryFile()
         async throws
     {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let rest = String(repeating: "x", count: 100_000)
         try fixture.write(rest, to: fixture.path(Self.manifest + ".mediactl-part"))
         _ = try await fixture.add([try fixture.original("a.jpg")], to: album)
@@ -106,9 +102,8 @@ import Testing
     }
 
     @Test("an interrupted deletion is continued") func deleting() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
-        let album = try await fixture.album()
         _ = try await fixture.add(paths, to: album)
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         try fixture.write("half", to: fixture.path(".tape.m3u8.mediactl-part"))
@@ -277,8 +272,7 @@ import Testing
     }
 
     @Test("1,000 clips take one listing and one manifest, like 10") func cost() async throws {
-        let fixture = try await FolderFixture.ready()
-        let album = try await fixture.album()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         // R14: originals are not accessed, so they need not exist.
         let paths = (0..<1000).map { Array((fixture.originals + "/IMG_\($0).jpg").utf8) }
         let folder = fixture.root + "/Tapes – Summer"

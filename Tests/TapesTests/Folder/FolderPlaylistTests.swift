@@ -12,11 +12,10 @@ import Testing
     }
 
     @Test("trap 11: the playlist and the links are in the order of the tape") func order() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let video = try fixture.original("clip.mov")
         let still = try fixture.original("a.jpg")
         let unknown = try fixture.original("b.mov")
-        let album = try await fixture.album()
         _ = try await fixture.add([video, still, unknown], to: album)
         var image = fixture.clip(still)
         image.imageMilliseconds = 4000
@@ -48,9 +47,8 @@ import Testing
     }
 
     @Test("a line break in a name or a title cannot break the playlist") func lineBreaks() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a\n/etc/passwd\r\n#EXTINF.jpg".replacingOccurrences(of: "/", with: ":"))
-        let album = try await fixture.album()
         _ = try await fixture.add([path], to: album)
         let tape = fixture.tape("Sum\nmer\r/etc")
         try await fixture.library.arrange(album.id, hint: album.hint, tape: tape, clips: [fixture.clip(path)])
@@ -63,9 +61,8 @@ import Testing
     }
 
     @Test func itIsWrittenOnlyWhenItChanges() async throws {
-        let fixture = try await FolderFixture.ready()
+        let (fixture, album) = try await FolderFixture.withAlbum()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
-        let album = try await fixture.album()
         _ = try await fixture.add(paths, to: album)
         func arrange(_ paths: [[UInt8]]) async throws -> ino_t {
             let clips = paths.map { fixture.clip($0) }

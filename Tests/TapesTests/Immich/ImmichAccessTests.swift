@@ -45,8 +45,7 @@ struct ImmichAccessTests {
 
     @Test("4.3: the permissions of a key determine the level", arguments: scopes)
     func levels(_ scope: Scope) async throws {
-        let bench = try await ImmichBench(permissions: scope.permissions)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(permissions: scope.permissions).withLibrary()
         #expect(try await library.access(.addOnly).state == scope.addOnly)
         #expect(try await library.access(.readWrite).state == scope.readWrite)
         // Queried once per process, without side effect.
@@ -87,8 +86,7 @@ struct ImmichAccessTests {
 
     @Test("a refusal makes the next query contact the server again")
     func refusalForgets() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         #expect(try await library.access(.addOnly).state == .authorized)
         try await bench.server.revoke("key-1")
         let error = await albumError { _ = try await library.createAlbum(title: "a", tapeID: "t") }
@@ -98,8 +96,7 @@ struct ImmichAccessTests {
 
     @Test("4.3: requesting access reports the missing permissions, and queries again")
     func request() async throws {
-        let bench = try await ImmichBench(permissions: ["album.create"])
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(permissions: ["album.create"]).withLibrary()
         _ = try await library.access(.addOnly)
         let access = try await library.requestAccess(.addOnly)
         #expect(access.state == .limited(missing: ["albumAsset.create", "asset.upload"]))
@@ -110,8 +107,7 @@ struct ImmichAccessTests {
 
     @Test("6.1: every call sends the key and accepts JSON, without other credentials")
     func headers() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         _ = try await library.identity()
         _ = try await library.createAlbum(title: "a", tapeID: "t")
         for request in try await bench.report().requests {
@@ -154,8 +150,7 @@ struct ImmichAccessTests {
 
     @Test("4.2: the account identifies the library if the key may read it")
     func account() async throws {
-        let bench = try await ImmichBench(permissions: ["user.read"])
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(permissions: ["user.read"]).withLibrary()
         let identity = try await library.identity()
         let account = try #require(identity.accountID)
         #expect(identity.libraryID == "immich:\(bench.server.address)/api#\(account)")
@@ -171,8 +166,7 @@ struct ImmichAccessTests {
     @Test("4.2: without user.read, the key itself identifies the library; a different key is a different library")
     func keyOnly() async throws {
         let scopes = ["album.create"]
-        let bench = try await ImmichBench(permissions: scopes)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(permissions: scopes).withLibrary()
         let identity = try await library.identity()
         #expect(identity.libraryID == "immich:\(bench.server.address)/api#key:\(identity.keyID ?? "")")
         #expect(identity.accountID == nil)
@@ -185,8 +179,7 @@ struct ImmichAccessTests {
 
     @Test("4.2: a key that lost user.read still identifies the same library")
     func lostUserRead() async throws {
-        let bench = try await ImmichBench(permissions: ["album.create"])
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(permissions: ["album.create"]).withLibrary()
         var identity = try await library.identity()
         identity.libraryID = "immich:\(bench.server.address)/api#\(SampleID.asset)"
         identity.accountID = SampleID.asset

@@ -9,8 +9,7 @@ import Testing
 struct ImmichAlbumTests {
     @Test("6.2: an album is created with title and mark, and without assets", arguments: [2, 3])
     func create(major: Int) async throws {
-        let bench = try await ImmichBench(major: major)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(major: major).withLibrary()
         let made = try await library.createAlbum(title: "Tapes – Ä \"x\"", tapeID: "tape-1")
         let report = try await bench.report()
         #expect(report.albums.map(\.id) == [made.id])
@@ -24,8 +23,7 @@ struct ImmichAlbumTests {
 
     @Test("R4: a creation with a lost response is not repeated, and the mark finds the album", arguments: [2, 3])
     func lostCreation(major: Int) async throws {
-        let bench = try await ImmichBench(major: major)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(major: major).withLibrary()
         try await bench.server.add(faults: ["method": "POST", "path": "/albums", "phase": "after", "drop": true])
         let error = await albumError { _ = try await library.createAlbum(title: "a", tapeID: "tape-1") }
         #expect(error?.kind == .unreachable(retryAfter: nil))
@@ -54,8 +52,7 @@ struct ImmichAlbumTests {
 
     @Test("R5, trap 2: a deleted album is reported missing, but not after an invalid response", arguments: [2, 3])
     func missing(major: Int) async throws {
-        let bench = try await ImmichBench(major: major)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(major: major).withLibrary()
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         try await bench.server.forget(album: made.id)
         #expect(try await library.album(made.id, hint: nil) == .missing)
@@ -70,8 +67,7 @@ struct ImmichAlbumTests {
 
     @Test("4.1: an ID that no server creates is an error, without a call", arguments: ["", "x", "../albums", "a/b"])
     func malformed(_ id: String) async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         let asset = AlbumAsset(SampleID.asset)
         #expect(await albumError { _ = try await library.album(id, hint: nil) }?.kind == .rejected(status: nil))
         #expect(await albumError { _ = try await library.deleteAlbum(id, hint: nil) }?.kind == .rejected(status: nil))
@@ -85,8 +81,8 @@ struct ImmichAlbumTests {
 
     @Test("trap 3: a key without read permission does not query, and the album is assumed to exist")
     func mayNotLook() async throws {
-        let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])
+            .withLibrary()
         #expect(try await library.album(SampleID.album, hint: nil) == .unknown)
         let error = await albumError { _ = try await library.albumMarked("t") }
         #expect(error?.kind == .insufficient(["album.read"]))
@@ -95,8 +91,7 @@ struct ImmichAlbumTests {
 
     @Test("trap 3: a permission that was revoked is detected", arguments: [2, 3])
     func noLongerMayLook(major: Int) async throws {
-        let bench = try await ImmichBench(major: major)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(major: major).withLibrary()
         _ = try await library.access(.readWrite)
         try await bench.server.add(faults: [
             "path": "/albums/", "status": 403, "body": #"{"message":"Missing required permission: album.read"}"#,
@@ -108,8 +103,7 @@ struct ImmichAlbumTests {
 
     @Test("6.2: each element is parsed: added, duplicate, not found; a repeated asset is sent once", arguments: [2, 3])
     func partial(major: Int) async throws {
-        let bench = try await ImmichBench(major: major)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(major: major).withLibrary()
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         let own = try await bench.server.add(assets: [["name": "1"], ["name": "2"]])
         let foreign = try await bench.server.add(assets: [["user": "Bob"]])
@@ -123,8 +117,7 @@ struct ImmichAlbumTests {
 
     @Test("6.2: every value of a response, in any order; an omitted one is added later")
     func words() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         let ids = try await bench.server.add(assets: Array(repeating: [:], count: 7))
         let words = ["duplicate", "no_permission", "not_found", "unknown", "validation"]
         var elements = zip(ids, words).map { #"{"id":"\#($0)","success":false,"error":"\#($1)"}"# }
@@ -150,8 +143,7 @@ struct ImmichAlbumTests {
 
     @Test("6.2: chunks of 250; if a later one fails, the earlier ones are kept")
     func chunks() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         let ids = try await bench.server.add(assets: Array(repeating: [:], count: 600))
         try await bench.server.add(faults: ["method": "PUT", "status": 500, "skip": 1, "body": "{}"])
@@ -168,8 +160,7 @@ struct ImmichAlbumTests {
 
     @Test("6.2: an album deleted between two chunks is missing for all")
     func goneBetweenChunks() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         let ids = try await bench.server.add(assets: Array(repeating: [:], count: 251))
         try await bench.server.add(faults: [
@@ -181,8 +172,7 @@ struct ImmichAlbumTests {
 
     @Test("R7: a request with a lost response is repeated, and each asset is stored once")
     func lostResponse() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         let ids = try await bench.server.add(assets: [[:], [:]])
         try await bench.server.add(faults: ["method": "PUT", "phase": "after", "drop": true])
@@ -193,8 +183,7 @@ struct ImmichAlbumTests {
 
     @Test("R11, R12: removing and deleting do not delete assets from the server", arguments: [2, 3])
     func removal(major: Int) async throws {
-        let bench = try await ImmichBench(major: major)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(major: major).withLibrary()
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         let ids = try await bench.server.add(assets: [[:], [:]])
         _ = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)

@@ -8,6 +8,10 @@ import Testing
 /// The asset IDs of originals on the server (contract 6.3), without uploading.
 @Suite("assets of Immich")
 struct ImmichAssetTests {
+    let bench: ImmichBench
+
+    init() async throws { bench = try await ImmichBench() }
+
     /// SHA-1 of `abc` (FIPS 180-4, appendix A.1 of its examples).
     static let sha1OfABC = "a9993e364706816aba3e25717850c26c9cd0d89d"
     /// The same bytes in base64: 28 characters.
@@ -41,7 +45,6 @@ struct ImmichAssetTests {
 
     @Test("trap 10, 6.3: an asset in the trash is linked, and reported as hidden")
     func trashed() async throws {
-        let bench = try await ImmichBench()
         let library = try bench.library()
         let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC, "trashed": true]])
         let found = try await library.resolveAssets([try bench.clip("a.jpg", "abc")], mayUpload: true)
@@ -75,7 +78,6 @@ struct ImmichAssetTests {
 
     @Test("6.3: blocks of 5,000; elements without a response count as failed")
     func blocks() async throws {
-        let bench = try await ImmichBench()
         let files = (0..<5001).map { number in
             ImmichLibrary.CheckedFile(
                 id: "clip-\(number)",
@@ -94,7 +96,6 @@ struct ImmichAssetTests {
 
     @Test("trap 14, R14: a checksum is computed once, stored, and reused while the file is unchanged")
     func cache() async throws {
-        let bench = try await ImmichBench()
         let tapeID = UUID().uuidString.lowercased()
         let tape = TapeRecord(id: tapeID, title: "a", createdAt: Date(timeIntervalSince1970: 0))
         try bench.store.create(tape)
@@ -120,7 +121,6 @@ struct ImmichAssetTests {
 
     @Test("R14: a missing original is unavailable, and does not delay others")
     func away() async throws {
-        let bench = try await ImmichBench()
         let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC]])
         var lost = try bench.clip("lost.jpg", "lost")
         try FileManager.default.removeItem(atPath: bench.directory.file("lost.jpg"))
@@ -143,7 +143,6 @@ struct ImmichAssetTests {
 
     @Test("R14: a file system that does not respond is abandoned")
     func silence() async throws {
-        let bench = try await ImmichBench()
         let source = try #require(try bench.clip("a.jpg", "abc").source)
         let gate = Gate()
         defer { gate.open() }
@@ -159,7 +158,6 @@ struct ImmichAssetTests {
 
     @Test("R14: other files on a file system that does not respond do not cause a wait")
     func silentDirectory() async throws {
-        let bench = try await ImmichBench()
         var reading = ClipChecksums(store: bench.store)
         let clip = try bench.clip("a.jpg", "abc")
         #expect(try await reading.checksum(of: clip).base64 == Self.base64OfABC)
@@ -169,7 +167,6 @@ struct ImmichAssetTests {
 
     @Test("R6: originals are unchanged after all queries and uploads")
     func witness() async throws {
-        let bench = try await ImmichBench()
         let originals = bench.directory.file("originals")
         try makeDirectory(originals)
         var live = try bench.clip("originals/a.heic", "still", kind: .live)
@@ -185,7 +182,6 @@ struct ImmichAssetTests {
 
     @Test("6.3, trap 16: only mapped directories of originals exist on the server; the longest prefix counts")
     func serverPath() async throws {
-        let bench = try await ImmichBench()
         let library = try bench.library(pathMap: [
             (Array("/photos".utf8), "/usr/src/app/external"), (Array("/photos/raw/".utf8), "/mnt/raw/"),
         ])
@@ -199,7 +195,6 @@ struct ImmichAssetTests {
 
     @Test("6.3: the server returns partial paths in any case, on several pages; the exact one is used")
     func externalLibrary() async throws {
-        let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")
         // The server returns two per page.
         let paths = ["/ext/a.jpg.xmp", "/ext/A.JPG", "/more/ext/a.jpg", "/ext/a.jpg"]
@@ -214,7 +209,6 @@ struct ImmichAssetTests {
 
     @Test("6.3: names that only look alike are not the same path")
     func equalByBytes() async throws {
-        let bench = try await ImmichBench()
         // The server's is one character, the local one a letter and its accent.
         try await bench.server.add(assets: [["path": "/ext/\u{e9}.jpg"]])
         let library = try bench.library()
@@ -230,7 +224,6 @@ struct ImmichAssetTests {
 
     @Test("6.3: a file that the mapped server does not index is found by checksum")
     func notIndexed() async throws {
-        let bench = try await ImmichBench()
         let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC]])
         let clip = try bench.clip("a.jpg", "abc")
         let library = try bench.library(pathMap: [(Array(bench.directory.path.utf8), "/ext")])

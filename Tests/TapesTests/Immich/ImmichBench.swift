@@ -63,10 +63,12 @@ struct ImmichBench {
         )
     }
 
+    /// The bench, and a library.
+    func withLibrary() throws -> (bench: ImmichBench, library: ImmichLibrary) { (self, try library()) }
+
     /// A file with this content, and a clip of it.
     func clip(_ name: String, _ content: String, kind: ClipRecord.Kind = .image) throws -> ClipRecord {
-        let path = directory.file(name)
-        try Data(content.utf8).write(to: URL(filePath: path))
+        let path = try directory.write(name, content.utf8)
         return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "tape", kind: kind, source: Array(path.utf8))
     }
 

@@ -75,8 +75,7 @@ struct ImmichClientTests {
 
     @Test("trap 15: the models reject requests that the description does not contain")
     func refusals() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         let bodies = [
             ("POST", "/albums", #"{"albumName":1}"#), ("POST", "/albums", #"{"albumName":"a","surprise":1}"#),
             ("PUT", "/albums/\(SampleID.album)/assets", #"{"ids":["6ba7b810-9dad-11d1-80b4-00c04fd430c8"]}"#),

@@ -103,8 +103,7 @@ struct ImmichUploadTests {
 
     @Test("6.3: a file type that the server does not support is refused before the upload")
     func mediaTypes() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench().withLibrary()
         let clips = [try bench.clip("a.xyz", "a"), try bench.clip("b.JPG", "b"), try bench.clip("c", "c")]
         let found = try await library.resolveAssets(clips, mayUpload: true)
         #expect(found[0] == .rejected("the server does not accept .xyz"))
@@ -179,8 +178,7 @@ struct ImmichUploadTests {
 
     @Test("6.4: a full account stops uploads for this run, but not queries", arguments: [2, 3])
     func quota(major: Int) async throws {
-        let bench = try await ImmichBench(major: major, quota: 5)
-        let library = try bench.library()
+        let (bench, library) = try await ImmichBench(major: major, quota: 5).withLibrary()
         let known = try await bench.server.add(assets: [["checksum": ImmichAssetTests.sha1OfABC]])
         let clips = [
             try bench.clip("a.jpg", "four"), try bench.clip("b.jpg", "too much"), try bench.clip("c.jpg", "c"),
