@@ -51,10 +51,6 @@ struct FileStatus {
             throw StoreError(.unsafe, path: path, detail: "not a regular file owned by this user")
         }
     }
-
-    func isSameFile(as other: FileStatus) -> Bool {
-        status.st_dev == other.status.st_dev && status.st_ino == other.status.st_ino
-    }
 }
 
 /// The columns of the identity of a file; all are null if there is none.

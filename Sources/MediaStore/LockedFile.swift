@@ -105,7 +105,7 @@ package final class LockedFile: Sendable {
         try StoreError.check(path, "cannot lock", result)
         // The former owner may have removed the name, and a third process created a new file, while we waited.
         guard let mine = FileStatus(descriptor: descriptor), let named = try FileStatus(at: path),
-            mine.isSameFile(as: named)
+            mine.key == named.key
         else { return nil }
         if flags & O_CREAT != 0, mine.permissions != 0o600 {
             // The umask may have removed the owner's own permissions.

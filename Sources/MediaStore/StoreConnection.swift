@@ -50,7 +50,7 @@ final class StoreConnection: Sendable {
         try prepare(access)
     }
 
-    /// Wraps a database opened by `snapshot`. Writing fails, or changes a copy that is lost with the connection.
+    /// Wraps an open database. Writing fails, or changes data that is lost with the connection.
     init(snapshot queue: DatabaseQueue, of path: String, _ schema: StoreSchema) {
         self.path = path
         self.schema = schema
@@ -75,14 +75,9 @@ final class StoreConnection: Sendable {
     ///
     /// - Throws: `StoreError`; here and later its path is `temporary.sqlite` in the temporary directory, which does not
     ///   exist.
-    init(temporary schema: StoreSchema) throws(StoreError) {
-        path = Self.temporaryDirectory + "/temporary.sqlite"
-        self.schema = schema
-        busyLimit = .zero
-        journal = .rollback
-        key = nil
-        mark = WholeMark(of: path, isUsed: false)
-        queue = try Self.open("", schema, busyLimit: .zero)
+    convenience init(temporary schema: StoreSchema) throws(StoreError) {
+        let queue = try Self.open("", schema, busyLimit: .zero)
+        self.init(snapshot: queue, of: Self.temporaryDirectory + "/temporary.sqlite", schema)
         try write { db in
             for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
             for migration in schema.migrations { try db.execute(sql: migration) }

@@ -33,6 +33,9 @@ final class RunReport<Outcome: ReportedResult>: Sendable {
         }
     }
 
+    /// Changes counts that no item determines.
+    func change(_ change: (inout Outcome) -> Void) { state.withLock { change(&$0.result) } }
+
     func progress(_ change: (inout Outcome.Progress) -> Void) {
         state.withLock { state in
             change(&state.progress)

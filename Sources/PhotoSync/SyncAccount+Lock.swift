@@ -9,14 +9,13 @@ extension SyncAccount {
     func lock(
         _ work: SyncLock.Work,
         timeout: Duration,
-        on queue: StoreQueue,
         control: TransferControl,
         onWait: @Sendable (Int32) -> Void
     ) async throws(PhotoSyncError) -> SyncLock {
         let (index, server) = (index, server)
         let deadline = ContinuousClock.now + timeout
         while true {
-            let (lock, owner) = try await queue.run {
+            let (lock, owner) = try await StoreWork.run {
                 let lock = try index.lock(work, of: server)
                 return (lock, lock == nil ? index.owner(of: work, for: server) : nil)
             }

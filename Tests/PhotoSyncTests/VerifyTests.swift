@@ -205,7 +205,7 @@ import Testing
         let bench = try PullBench(ServerPhotos(3))
         let folders = [NSTemporaryDirectory(), "/var/tmp", bench.directory.path]
         let before = folders.map { Set((try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? []) }
-        let live = try await LiveListing.make(of: bench.account, queue: StoreQueue())
+        let live = try await LiveListing.make(of: bench.account)
         for (folder, names) in zip(folders, before) {
             let new = Set(try FileManager.default.contentsOfDirectory(atPath: folder)).subtracting(names)
             #expect(new.filter { $0.contains("listing") || $0.contains("sqlite") || $0.contains("etilqs") }.isEmpty)

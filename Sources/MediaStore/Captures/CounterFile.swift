@@ -85,17 +85,11 @@ private enum CounterText {
         guard let bytes = try? FileBytes.read(descriptor, at: 0, count: 12) else {
             throw StoreError(errno: errno, path: path, action: "cannot read")
         }
-        guard let value = parse(bytes) else {
+        // Strict, so that a partial number is not read as a smaller one.
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let value = UInt32(text.dropLast()), "\(value)\n" == text else {
             throw StoreError(.corrupt, path: path, detail: "no valid counter; not reset, since counters only increase")
         }
-        return value
-    }
-
-    /// Strict, so that a partial number is not read as a smaller one.
-    private static func parse(_ bytes: [UInt8]) -> UInt32? {
-        guard bytes.last == UInt8(ascii: "\n") else { return nil }
-        let text = String(decoding: bytes.dropLast(), as: UTF8.self)
-        guard let value = UInt32(text), String(value) == text else { return nil }
         return value
     }
 
@@ -113,7 +107,12 @@ private enum CounterText {
         let descriptor = try openFile(draft, O_WRONLY | O_CREAT | O_EXCL, "cannot create")
         do throws(StoreError) {
             defer { close(descriptor) }
-            try write("\(value)\n", to: descriptor, path: draft)
+            // The umask may have removed the owner's own permissions.
+            try StoreError.check(draft, "cannot set permissions", fchmod(descriptor, 0o600))
+            let text = Array("\(value)\n".utf8)
+            let failure = text.withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0).failure }
+            if let failure { throw StoreError(errno: failure.code, path: draft, action: "cannot write") }
+            try StoreError.check(draft, "cannot synchronize", fsync(descriptor))
         } catch {
             unlink(draft)
             throw error
@@ -121,13 +120,5 @@ private enum CounterText {
         try StoreError.check(path, "cannot replace", rename(draft, path))
         replaced()
         try DataDirectory.synchronize(directory)
-    }
-
-    private static func write(_ text: String, to descriptor: Int32, path: String) throws(StoreError) {
-        // The umask may have removed the owner's own permissions.
-        try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
-        let failure = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0).failure }
-        if let failure { throw StoreError(errno: failure.code, path: path, action: "cannot write") }
-        try StoreError.check(path, "cannot synchronize", fsync(descriptor))
     }
 }

@@ -41,7 +41,7 @@ package struct StoreRestore {
     package static func run(from path: String, to store: TokenStore, isDryRun: Bool) throws(StoreError) -> Report {
         let status = try regularFile(path)
         // The store already has these rows, and closing a second descriptor of an open database would drop its locks.
-        guard try FileStatus(at: store.connection.path)?.isSameFile(as: status) != true else {
+        guard try FileStatus(at: store.connection.path)?.key != status.key else {
             throw StoreError(.unsafe, path: path, detail: "it is the token store itself")
         }
         let source = try DatabaseBytes(path)

@@ -11,15 +11,23 @@ extension SyncIndex {
         _ body: ([PhotoRecord]) throws -> Void
     ) throws {
         var last: PhotoRecord?
-        while true {
-            let block = try connection.readBeside { [last] db -> [PhotoRecord] in
-                guard let number = try ServerRow.number(of: server, db) else { return [] }
-                return try PhotoBlock(filter: filter, server: number, last: last).read(db)
-            }
-            guard !block.isEmpty else { return }
+        while let block = try block(of: server, where: filter, after: last) {
             last = block.last
             try body(block)
         }
+    }
+
+    /// The next block of `forEachBlock` after a photo, the last one of the previous block; nil if none follows.
+    package func block(
+        of server: String,
+        where filter: PhotoFilter,
+        after last: PhotoRecord?
+    ) throws(StoreError) -> [PhotoRecord]? {
+        let block = try connection.readBeside { db -> [PhotoRecord] in
+            guard let number = try ServerRow.number(of: server, db) else { return [] }
+            return try PhotoBlock(filter: filter, server: number, last: last).read(db)
+        }
+        return block.isEmpty ? nil : block
     }
 
     /// The photos with these IDs that are not gone, or those that are if `areGone` is true, in no particular order.

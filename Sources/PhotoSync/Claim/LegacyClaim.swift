@@ -21,7 +21,6 @@ public struct LegacyClaim: Sendable {
     static let blockSize = 500
 
     let account: SyncAccount
-    private let queue = StoreQueue()
 
     public init(_ account: SyncAccount) {
         self.account = account
@@ -35,8 +34,8 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl(),
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
     ) async throws -> Int64 {
-        let live = try await LiveListing.make(of: account, control: control, queue: queue)
-        let result = try await queue.run {
+        let live = try await LiveListing.make(of: account, control: control)
+        let result = try await StoreWork.run {
             Result { () throws -> Int64 in
                 try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
                 return try live.legacyCount
@@ -51,8 +50,8 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> ClaimPlan {
         let before = try await account.client.status(device: account.deviceID, control: control)
-        let live = try await LiveListing.make(of: account, control: control, queue: queue)
-        return try await queue.run {
+        let live = try await LiveListing.make(of: account, control: control)
+        return try await StoreWork.run {
             switch selection {
             case .all:
                 ClaimPlan(selection: selection, ids: [], count: try live.legacyCount, before: before)
@@ -119,7 +118,7 @@ public struct LegacyClaim: Sendable {
 
     private func claimAll(_ count: ClaimCount, _ control: TransferControl) async throws(PhotoSyncError) -> ClaimResult {
         // The current legacy photos; there may be more than were planned.
-        let before = try await LiveListing.make(of: account, control: control, queue: queue)
+        let before = try await LiveListing.make(of: account, control: control)
         guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
         _ = try await account.client.claimAll(device: count.device, control: control)
         SyncFailpoint.afterClaim.reach()
@@ -137,8 +136,8 @@ public struct LegacyClaim: Sendable {
         _ add: @escaping @Sendable (inout ClaimCount, LiveListing, SyncIndex) throws -> Void
     ) async throws(PhotoSyncError) -> ClaimResult {
         let index = account.index
-        let live = try await LiveListing.make(of: account, control: control, queue: queue)
-        let (count, remaining) = try await queue.run {
+        let live = try await LiveListing.make(of: account, control: control)
+        let (count, remaining) = try await StoreWork.run {
             var count = count
             try add(&count, live, index)
             return (count, try live.legacyCount)

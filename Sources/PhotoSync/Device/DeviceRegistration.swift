@@ -66,19 +66,14 @@ public struct DeviceRegistration: Sendable {
         _ registered: RegisteredDevice? = nil
     ) async throws(PhotoSyncError) -> RegisteredDevice {
         var device = registered
-        if device == nil {
-            device = try await user.registerDevice(name: deviceName, token: token(isRenewed: false))
+        for isRenewed in [false, true] {
+            if device == nil {
+                device = try await user.registerDevice(name: deviceName, token: token(isRenewed: isRenewed))
+            }
+            if let device, try await user.devices().contains(where: { $0.id == device.id }) { return device }
+            device = nil
         }
-        if let device, try await user.devices().contains(where: { $0.id == device.id }) { return device }
-        return try await newDevice(of: user)
-    }
-
-    private func newDevice(of user: PhotoSyncClient) async throws(PhotoSyncError) -> RegisteredDevice {
-        let device = try await user.registerDevice(name: deviceName, token: token(isRenewed: true))
-        guard try await user.devices().contains(where: { $0.id == device.id }) else {
-            throw PhotoSyncError(.invalidDevice, detail: "the server does not list the registered device")
-        }
-        return device
+        throw PhotoSyncError(.invalidDevice, detail: "the server does not list the registered device")
     }
 
     // MARK: Steps

@@ -5,7 +5,6 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
-internal import Synchronization
 
 /// Assigns file names to photos in the order of the index, so that repeated runs assign the same names.
 ///
@@ -131,7 +130,7 @@ actor DownloadPlanner {
     /// was interrupted.
     private func isFree(_ copy: PhotoCopy) -> Bool {
         guard let found = FileIdentity(ofRegularFile: copy.path) else { return true }
-        return copy.state == .written && copy.identity.map { found.isSameContent(as: $0) } == true
+        return copy.state == .written && copy.identity.map { found.isProbablyUnchanged(since: $0) } == true
     }
 
     private func giveName(to plan: inout PlannedDownload) {
@@ -216,14 +215,6 @@ actor DownloadPlanner {
     }
 }
 
-extension FileIdentity {
-    /// Compares without the change time, since renames and permission changes also update it.
-    func isSameContent(as other: FileIdentity) -> Bool {
-        device == other.device && inode == other.inode && size == other.size
-            && modificationNanoseconds == other.modificationNanoseconds
-    }
-}
-
 struct DownloadCandidates: Sendable {
     enum Candidate: Sendable {
         /// To be downloaded, with its names in the library.
@@ -248,27 +239,46 @@ struct DownloadCandidates: Sendable {
     /// Whether to include photos that already have a copy, as for thumbnails.
     var includesPresent = false
 
-    /// Calls `body` with up to 500 candidates at a time. Blocks.
-    ///
-    /// - Throws: `StoreError`, and errors thrown by `body`.
-    func forEachBlock(_ body: ([Candidate]) throws -> Void) throws {
-        switch selection {
-        case .missing: try missing(PhotoFilter(), body)
-        case .since(let time): try missing(PhotoFilter(uploadedSince: time), body)
-        case .ids(let ids): try named(ids, body)
+    /// The last photo of the previous block.
+    var last: PhotoRecord?
+    /// Number of IDs in the previous blocks.
+    var idCount = 0
+
+    /// The next candidates, at most 500; nil after the last ones.
+    mutating func next() async throws(PhotoSyncError) -> [Candidate]? {
+        let before = self
+        let (block, rest) = try await StoreWork.run {
+            var rest = before
+            let block = try rest.readNext()
+            return (block, rest)
         }
+        self = rest
+        return block
     }
 
     /// Number of photos to download, and their total bytes. Blocks.
-    func total() throws -> (photos: Int64, bytes: Int64) {
+    func total() throws(StoreError) -> (photos: Int64, bytes: Int64) {
         var total: (photos: Int64, bytes: Int64) = (0, 0)
-        try forEachBlock { block in
+        var rest = self
+        while let block = try rest.readNext() {
             for case .wanted(let photo, _) in block {
                 total.photos += 1
                 total.bytes &+= photo.fileSize
             }
         }
         return total
+    }
+
+    private mutating func readNext() throws(StoreError) -> [Candidate]? {
+        switch selection {
+        case .missing: return try missing(PhotoFilter())
+        case .since(let time): return try missing(PhotoFilter(uploadedSince: time))
+        case .ids(let ids):
+            let block = ids.uniqued { $0 }.dropFirst(idCount).prefix(Self.blockSize)
+            guard !block.isEmpty else { return nil }
+            idCount += block.count
+            return try named(Array(block))
+        }
     }
 
     var copies: LocalCopies { copies(readsContent: false) }
@@ -283,9 +293,10 @@ struct DownloadCandidates: Sendable {
         )
     }
 
-    private func missing(_ filter: PhotoFilter, _ body: ([Candidate]) throws -> Void) throws {
-        try account.index.forEachBlock(of: account.server, where: filter) { photos in
-            if includesPresent { return try body(photos.map { .wanted($0, names: []) }) }
+    private mutating func missing(_ filter: PhotoFilter) throws(StoreError) -> [Candidate]? {
+        while let photos = try account.index.block(of: account.server, where: filter, after: last) {
+            last = photos.last
+            if includesPresent { return photos.map { Candidate.wanted($0, names: []) } }
             let holdings = try copies.holdings(of: photos)
             let block = photos.compactMap { photo -> Candidate? in
                 let holding = holdings[photo.id] ?? LocalCopies.Holding()
@@ -297,75 +308,23 @@ struct DownloadCandidates: Sendable {
                 }
                 return .wanted(photo, names: holding.names)
             }
-            if !block.isEmpty { try body(block) }
+            if !block.isEmpty { return block }
         }
+        return nil
     }
 
-    private func named(_ ids: [String], _ body: ([Candidate]) throws -> Void) throws {
-        for part in ids.uniqued(by: { $0 }).chunks(of: Self.blockSize) {
-            let photos = try account.index.photos(Array(part), of: account.server)
-            // The user may have specified a photo because its copy is damaged.
-            let holdings = try includesPresent ? [:] : copies(readsContent: true).holdings(of: photos)
-            let byID = Dictionary(photos.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-            try body(
-                part.map { id in
-                    guard let photo = byID[id] else { return .unknown(id: id) }
-                    if includesPresent { return .wanted(photo, names: []) }
-                    let holding = holdings[id] ?? LocalCopies.Holding()
-                    if let copy = holding.unchanged { return .present(photo, copy, nil) }
-                    return .wanted(photo, names: holding.names)
-                }
-            )
+    private func named(_ ids: [String]) throws(StoreError) -> [Candidate] {
+        let photos = try account.index.photos(ids, of: account.server)
+        // The user may have specified a photo because its copy is damaged.
+        let holdings = try includesPresent ? [:] : copies(readsContent: true).holdings(of: photos)
+        let byID = Dictionary(photos.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        return ids.map { id -> Candidate in
+            guard let photo = byID[id] else { return .unknown(id: id) }
+            if includesPresent { return .wanted(photo, names: []) }
+            let holding = holdings[id] ?? LocalCopies.Holding()
+            if let copy = holding.unchanged { return .present(photo, copy, nil) }
+            return .wanted(photo, names: holding.names)
         }
-    }
-}
-
-/// Blocks of candidates, read on a separate thread only as fast as they are consumed, to bound memory.
-final class CandidateFeed: Sendable {
-    typealias Block = [DownloadCandidates.Candidate]
-
-    private struct Stopped: Error {}
-
-    private let blocks: AsyncThrowingStream<Block, any Error>
-    private let demand = DispatchSemaphore(value: 0)
-    private let isStopped = Atomic(false)
-
-    /// Reading starts with the first call to `next`.
-    init(_ candidates: DownloadCandidates) {
-        let (blocks, door) = AsyncThrowingStream<Block, any Error>.makeStream()
-        self.blocks = blocks
-        Task {
-            await BlockingWork.run { [self] in
-                do {
-                    try waitForDemand()
-                    try candidates.forEachBlock { block in
-                        door.yield(block)
-                        try waitForDemand()
-                    }
-                    door.finish()
-                } catch {
-                    door.finish(throwing: error)
-                }
-            }
-        }
-    }
-
-    /// The next block; nil after the last one. Only one caller at a time.
-    func next() async throws(PhotoSyncError) -> Block? {
-        demand.signal()
-        var blocks = blocks.makeAsyncIterator()
-        do { return try await blocks.next() } catch { throw .ofStore(error) }
-    }
-
-    /// Stops the thread. `next` must not be called afterwards.
-    func stop() {
-        isStopped.store(true, ordering: .relaxed)
-        demand.signal()
-    }
-
-    private func waitForDemand() throws {
-        demand.wait()
-        if isStopped.load(ordering: .relaxed) { throw Stopped() }
     }
 }
 

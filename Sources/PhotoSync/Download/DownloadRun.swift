@@ -20,12 +20,8 @@ struct DownloadSession: Sendable {
         try account.requireListing()
         let target = try DownloadTarget.open(path, isDryRun: options.isDryRun)
         if report.wantsProgress, !options.isDryRun {
-            do {
-                let total = try await BlockingWork.run { try candidates.total() }
-                report.progress { ($0.photos, $0.bytes) = (total.photos, countsBytes ? total.bytes : 0) }
-            } catch {
-                throw .ofStore(error)
-            }
+            let total = try await StoreWork.run { try candidates.total() }
+            report.progress { ($0.photos, $0.bytes) = (total.photos, countsBytes ? total.bytes : 0) }
         }
         return target
     }
@@ -35,12 +31,11 @@ struct DownloadSession: Sendable {
     /// photo that was not started. If an error of `process` ends the run, the running tasks are canceled. Returns the
     /// error that stopped the run.
     func forEach<Work: Sendable>(
-        plan: (CandidateFeed.Block) async throws(PhotoSyncError) -> [Work],
+        plan: ([DownloadCandidates.Candidate]) async throws(PhotoSyncError) -> [Work],
         canceled: (Work) -> DownloadItem,
         _ process: @escaping @Sendable (Work) async -> DownloadItem
     ) async -> PhotoSyncError? {
-        let feed = CandidateFeed(candidates)
-        defer { feed.stop() }
+        var candidates = candidates
         var failure: PhotoSyncError?
         var planned: ArraySlice<Work> = []
         await withBoundedTasks(
@@ -50,7 +45,7 @@ struct DownloadSession: Sendable {
                 do throws(PhotoSyncError) {
                     while failure == nil, !isStopped {
                         if let work = planned.popFirst() { return work }
-                        guard let block = try await feed.next() else { return nil }
+                        guard let block = try await candidates.next() else { return nil }
                         planned = try await plan(block)[...]
                     }
                 } catch {
@@ -98,21 +93,16 @@ struct DownloadRun: Sendable {
     func perform(to path: [UInt8]) async throws(PhotoSyncError) {
         let (account, isDryRun) = (session.account, session.options.isDryRun)
         let target = try await session.openTarget(path, countsBytes: true)
-        if !isDryRun { try await removeAbandoned() }
+        if !isDryRun {
+            let abandoned = AbandonedDownloads(account: account, copies: session.candidates.copies)
+            try await StoreWork.run { try abandoned.remove() }
+        }
         let planner = DownloadPlanner(account: account, target: target, root: path, isDryRun: isDryRun)
         let existing = target.map { ExistingFiles(session: session, target: $0) }
         let digests = DigestKeeper(hashes)
         var context: DownloadContext?
         if let target, !isDryRun {
-            context = DownloadContext(
-                account: account,
-                options: session.options,
-                target: target,
-                planner: planner,
-                digests: digests,
-                report: session.report,
-                control: session.control
-            )
+            context = DownloadContext(session: session, target: target, planner: planner, digests: digests)
         }
         let failure = await session.forEach(
             plan: { block throws(PhotoSyncError) in try await plan(block, target, planner, existing) },
@@ -126,18 +116,9 @@ struct DownloadRun: Sendable {
         try session.finish(failure)
     }
 
-    private func removeAbandoned() async throws(PhotoSyncError) {
-        let abandoned = AbandonedDownloads(account: session.account, copies: session.candidates.copies)
-        do {
-            try await BlockingWork.run { try abandoned.remove() }
-        } catch {
-            throw .ofStore(error)
-        }
-    }
-
     /// Reports photos that are not to be downloaded, and assigns names to the others.
     private func plan(
-        _ block: CandidateFeed.Block,
+        _ block: [DownloadCandidates.Candidate],
         _ target: TargetDirectory?,
         _ planner: DownloadPlanner,
         _ existing: ExistingFiles?

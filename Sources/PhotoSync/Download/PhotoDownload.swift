@@ -7,13 +7,10 @@ internal import MediaTransport
 
 /// Dependencies shared by all photos of a run.
 struct DownloadContext: Sendable {
-    let account: SyncAccount
-    let options: Download.Options
+    let session: DownloadSession
     let target: TargetDirectory
     let planner: DownloadPlanner
     let digests: DigestKeeper
-    let report: DownloadReport
-    let control: TransferControl
 }
 
 /// Downloads one photo: attempts, verification, rename.
@@ -34,7 +31,8 @@ struct PhotoDownload {
     /// right length but the wrong bytes.
     var isPartVerified = false
 
-    var library: LibraryStore { context.account.library }
+    var session: DownloadSession { context.session }
+    var library: LibraryStore { session.account.library }
     var photo: PhotoRecord { plan.photo }
 
     init(_ plan: PlannedDownload, in context: DownloadContext) {
@@ -48,14 +46,14 @@ struct PhotoDownload {
         do {
             try await fetch()
         } catch {
-            item.fail(error.at(photo: photo.id), context.options)
+            item.fail(error.at(photo: photo.id), session.options)
         }
         return item
     }
 
     private mutating func fetch() async throws(PhotoSyncError) {
         SyncFailpoint.downloadPlanned.reach()
-        guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
+        guard !session.isStopped else { throw PhotoSyncError(.cancelled) }
         let directory = try openDirectory()
         if try await adoptRenamed(in: directory) { return }
         let file = try PhotoSyncError.writing { () throws(FileWriteError) in
@@ -94,12 +92,12 @@ struct PhotoDownload {
     /// Finishes a photo whose run was interrupted right after the rename.
     private mutating func adoptRenamed(in directory: TargetDirectory) async throws(PhotoSyncError) -> Bool {
         guard plan.copy.state == .written, let digest = plan.copy.sha256, let known = plan.copy.identity,
-            let found = FileIdentity(ofRegularFile: plan.copy.path), found.isSameContent(as: known)
+            let found = FileIdentity(ofRegularFile: plan.copy.path), found.isProbablyUnchanged(since: known)
         else { return false }
         try PhotoSyncError.writing { () throws(FileWriteError) in
             // Where a rename is a link followed by an unlink, the run may have been interrupted between the two.
             let temporary = Array(plan.temporaryName.utf8)
-            if try directory.status(of: temporary)?.isSameContent(as: known) == true {
+            if try directory.status(of: temporary)?.isProbablyUnchanged(since: known) == true {
                 try directory.remove(temporary)
             }
         }
@@ -123,7 +121,7 @@ struct PhotoDownload {
     }
 
     private mutating func presentCopy() throws(PhotoSyncError) -> Bool {
-        let copies = try PhotoSyncError.stored(library.copies(ofPhotos: [photo.id], server: context.account.server))
+        let copies = try PhotoSyncError.stored(library.copies(ofPhotos: [photo.id], server: session.account.server))
         guard let copy = copies.first(where: { $0.state == .present && $0.path == plan.copy.path }),
             LocalCopies.condition(of: copy) == .unchanged
         else { return false }
@@ -135,11 +133,11 @@ struct PhotoDownload {
     // MARK: Receiving
 
     private mutating func receive(_ file: PartialFile) async throws(PhotoSyncError) {
-        var backoff = Backoff(context.options.retry)
+        var backoff = Backoff(session.options.retry)
         var freshStarts = 0
         var isSecondChance = false
         while true {
-            guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
+            guard !session.isStopped else { throw PhotoSyncError(.cancelled) }
             let offset = try resumable(file)
             if offset == 0 { isPartVerified = true }
             let pipeline = try await prepare(file, from: offset)
@@ -152,11 +150,11 @@ struct PhotoDownload {
             if offset > 0, state.head?.status == 206 { item.isResumed = true }
 
             if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
-                guard context.account.client.mayRetry(after: error), let wait = backoff.next() else {
+                guard session.account.client.mayRetry(after: error), let wait = backoff.next() else {
                     throw await explained(error)
                 }
-                context.account.client.noteRetry(after: error, delay: wait)
-                if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
+                session.account.client.noteRetry(after: error, delay: wait)
+                if await session.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
             }
             guard case .success(let response) = outcome, response.head.status != 416 else {
@@ -233,18 +231,18 @@ struct PhotoDownload {
         )
         async let noted: Void = keepFacts(heads)
         let outcome = await Result(awaiting: { () async throws(PhotoSyncError) in
-            try await context.account.client.download(
+            try await session.account.client.download(
                 id: photo.id,
                 from: offset,
                 ifRange: offset > 0 ? plan.copy.lastModified : nil,
                 receiver: receiver,
-                control: context.control.linked(),
-                progress: { [report = context.report] _ in report.received(receiver.takeUnreported()) }
+                control: session.control.linked(),
+                progress: { [report = session.report] _ in report.received(receiver.takeUnreported()) }
             )
         })
         noting.finish()
         await noted
-        context.report.received(receiver.takeUnreported())
+        session.report.received(receiver.takeUnreported())
         return (outcome, receiver)
     }
 
@@ -292,7 +290,7 @@ extension PhotoDownload {
     /// Refines a 404 for a photo that is still in the server's database: its file is missing (contract, new fact 2).
     func explained(_ error: PhotoSyncError) async -> PhotoSyncError {
         guard error.code == .notFound else { return error }
-        guard (try? await context.account.client.isListed(photo.id, control: context.control.linked())) == true else {
+        guard (try? await session.account.client.isListed(photo.id, control: session.control.linked())) == true else {
             return error
         }
         var explained = error
@@ -344,7 +342,7 @@ extension PhotoDownload {
         plan.copy.sha256 = digest
         plan.copy.identity = identity
         try await keep(plan.copy)
-        context.digests.add(digest, of: identity, at: plan.copy.path, writtenAt: context.account.now())
+        context.digests.add(digest, of: identity, at: plan.copy.path, writtenAt: session.account.now())
         await context.planner.landed(plan)
         item.describe(plan.copy)
         item.state = digest == photo.sha256 ? .verified : .rewritten

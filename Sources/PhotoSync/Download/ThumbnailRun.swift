@@ -9,25 +9,21 @@ extension PhotoSyncClient {
     /// `GET /api/photos/{id}/thumbnail` (photosync contract section 6): the bytes of the image; nil if the server has
     /// no thumbnail of the photo.
     ///
-    /// - Throws: `PhotoSyncError` with the photo's ID: `.notFound` for an unknown photo, `.unexpectedResponse` for
-    ///   anything other than a JPEG of at most 4 MiB.
+    /// - Throws: `PhotoSyncError`: `.notFound` for an unknown photo, `.unexpectedResponse` for anything other than a JPEG
+    ///   of at most 4 MiB.
     func thumbnail(of id: String, control: TransferControl) async throws(PhotoSyncError) -> [UInt8]? {
-        do throws(PhotoSyncError) {
-            var request = try request(.get, Self.path(of: id, "/thumbnail"))
-            request.destination = .memory(limit: 4 << 20)
-            let response = try await response(to: request, control: control)
-            guard response.status == 200 else {
-                let refusal = ServerRefusal(response)
-                if response.status == 404, refusal.sentence.hasPrefix("Thumbnail ") { return nil }
-                throw refusal.error()
-            }
-            guard response.head.mediaType == "image/jpeg" else {
-                throw PhotoSyncError(.unexpectedResponse, detail: "not a JPEG", httpStatus: 200)
-            }
-            return response.body
-        } catch {
-            throw error.at(photo: id)
+        var request = try request(.get, Self.path(of: id, "/thumbnail"))
+        request.destination = .memory(limit: 4 << 20)
+        let response = try await response(to: request, control: control)
+        guard response.status == 200 else {
+            let refusal = ServerRefusal(response)
+            if response.status == 404, refusal.sentence.hasPrefix("Thumbnail ") { return nil }
+            throw refusal.error()
         }
+        guard response.head.mediaType == "image/jpeg" else {
+            throw PhotoSyncError(.unexpectedResponse, detail: "not a JPEG", httpStatus: 200)
+        }
+        return response.body
     }
 }
 
@@ -48,7 +44,7 @@ struct ThumbnailRun: Sendable {
         try session.finish(failure)
     }
 
-    private func wanted(of block: CandidateFeed.Block) -> [PhotoRecord] {
+    private func wanted(of block: [DownloadCandidates.Candidate]) -> [PhotoRecord] {
         block.compactMap { candidate in
             switch candidate {
             case .wanted(let photo, _): return photo
@@ -71,7 +67,7 @@ struct ThumbnailRun: Sendable {
             item.path = place.path(below: root)
             try await fetch(photo, place, target, &item)
         } catch {
-            item.fail(error, session.options)
+            item.fail(error.at(photo: photo.id), session.options)
         }
         return item
     }
@@ -113,12 +109,8 @@ struct ThumbnailRun: Sendable {
         item.bytesReceived = Int64(bytes.count)
         session.report.received(item.bytesReceived)
         let time = photo.takenAt.microseconds
-        do throws(PhotoSyncError) {
-            item.sizeBytes = try await BlockingWork.run { () throws(PhotoSyncError) in
-                try Self.write(bytes, place, time, in: target).size
-            }
-        } catch {
-            throw error.at(photo: photo.id)
+        item.sizeBytes = try await BlockingWork.run { () throws(PhotoSyncError) in
+            try Self.write(bytes, place, time, in: target).size
         }
         item.state = .thumbnail
     }

@@ -89,7 +89,7 @@ extension PhotoDownload {
         guard let earlier = plan.unverified else { return }
         let name = Array(earlier.name.utf8)
         guard let directory = directory ?? (try? openDirectory()),
-            (try? directory.status(of: name))?.isSameContent(as: earlier.identity) == true
+            (try? directory.status(of: name))?.isProbablyUnchanged(since: earlier.identity) == true
         else { return }
         // If the file cannot be removed, it is kept.
         try? directory.remove(name)

@@ -43,7 +43,6 @@ struct Listing: Sendable {
     /// Whether the index has all photos after an incremental run, not only those of that run.
     let isIndexOfAll: Bool
     let maximumRestarts: Int
-    let queue: StoreQueue
 
     /// Stores every page of a listing, and calls `progress` after each one.
     ///
@@ -57,7 +56,7 @@ struct Listing: Sendable {
         var restarts = 0
         while true {
             let isFresh = restarts > 0
-            let run = try await queue.run {
+            let run = try await StoreWork.run {
                 try index.begin(account.server, account: accountKey, kind: kind, restarts: isFresh, now: account.now())
             }
             let end =
@@ -96,7 +95,7 @@ struct Listing: Sendable {
             SyncFailpoint.betweenPageAndCommit.reach()
             let before = run
             async let storing = Result(awaiting: { () async throws(PhotoSyncError) in
-                try await queue.run {
+                try await StoreWork.run {
                     try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: before)
                 }
             })
@@ -206,7 +205,7 @@ struct Listing: Sendable {
             known = run.photosSeen
             if run.isResumed, known > run.totalCount { return .inconsistent(Self.deletions(known, of: run.totalCount)) }
         case .since where !isIndexOfAll: return .credible(run)
-        case .since: known = try await queue.run { try index.counts(of: account.server, device: nil).total }
+        case .since: known = try await StoreWork.run { try index.counts(of: account.server, device: nil).total }
         }
         if known < run.totalCount {
             return .inconsistent(
@@ -254,33 +253,30 @@ struct LiveListing: Sendable {
         pageSize: Int = 500,
         restarts: Int = 3,
         control: TransferControl = TransferControl(),
-        progress: (@Sendable (PullProgress) -> Void)? = nil,
-        queue: StoreQueue
+        progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> LiveListing {
-        let index = try await queue.run { try SyncIndex.temporary() }
+        let index = try await StoreWork.run { try SyncIndex.temporary() }
         let listing = Listing(
             source: account.source(pageSize: pageSize, device: nil),
             index: index,
             account: account,
             accountKey: "",
             isIndexOfAll: false,
-            maximumRestarts: restarts,
-            queue: queue
+            maximumRestarts: restarts
         )
         let outcome = try await listing.store(kind, control: control, progress: progress)
-        _ = try await queue.run { try index.finish(outcome.run, now: nil) }
+        _ = try await StoreWork.run { try index.finish(outcome.run, now: nil) }
         return LiveListing(index: index, server: account.server, outcome: outcome)
     }
 
     /// The photos that an incremental pull would list now.
     static func ofNews(
         for account: SyncAccount,
-        _ control: TransferControl,
-        queue: StoreQueue
+        _ control: TransferControl
     ) async throws(PhotoSyncError) -> LiveListing {
-        let state = try await queue.run { try account.state() }
+        let state = try await StoreWork.run { try account.state() }
         let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
-        return try await make(of: account, kind, control: control, queue: queue)
+        return try await make(of: account, kind, control: control)
     }
 
     func photos(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 internal import MediaCore
 internal import MediaFiles
@@ -52,7 +51,6 @@ public struct Pull: Sendable {
     let options: Options
     private let source: Listing.Source
     private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
-    let queue = StoreQueue()
 
     public init(_ account: SyncAccount, options: Options = Options()) {
         self.init(
@@ -89,7 +87,7 @@ public struct Pull: Sendable {
     ) async throws(PhotoSyncError) -> PullResult {
         if options.isDryRun { return try await dryRun(nextKind(), control, progress) }
         let timeout = options.lockTimeout
-        let lock = try await account.lock(.listing, timeout: timeout, on: queue, control: control) { owner in
+        let lock = try await account.lock(.listing, timeout: timeout, control: control) { owner in
             progress?(PullProgress(photos: 0, pages: 0, expected: nil, attempt: 1, waitsForProcess: owner))
         }
         defer { lock.release() }
@@ -97,7 +95,7 @@ public struct Pull: Sendable {
     }
 
     private func nextKind() async throws(PhotoSyncError) -> SyncRun.Kind {
-        let state = try await queue.run { [account] in try account.state() }
+        let state = try await StoreWork.run { [account] in try account.state() }
         return options.isFull || isFullDue(after: state) ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
     }
 
@@ -113,7 +111,7 @@ public struct Pull: Sendable {
     /// without them.
     private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
         var result = result
-        result.counts = try await queue.run { [account] in try account.counts() }
+        result.counts = try await StoreWork.run { [account] in try account.counts() }
         result.status = try? await status()
         return result
     }
@@ -131,8 +129,7 @@ public struct Pull: Sendable {
             account: account,
             accountKey: try account.indexKey(),
             isIndexOfAll: true,
-            maximumRestarts: options.restarts,
-            queue: queue
+            maximumRestarts: options.restarts
         )
         let outcome: Listing.Outcome
         do {
@@ -146,17 +143,17 @@ public struct Pull: Sendable {
         let index = account.index
         // The time at which an earlier process received its last page is unknown.
         let now = outcome.isOfEarlierProcess ? nil : account.now()
-        let changes = try await queue.run { try index.finish(outcome.run, now: now) }
+        let changes = try await StoreWork.run { try index.finish(outcome.run, now: now) }
         SyncFailpoint.afterFinish.reach()
         let isFull = outcome.run.kind == .full
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             if changes.gone > 0 { try account.recordDeletions() }
             if isFull { try account.removeUndoneDeletions(before: outcome.run.beganAt) }
         }
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }
         // Photos uploaded since then are not listed yet.
-        let state = try await queue.run { [account] in try account.state() }
+        let state = try await StoreWork.run { [account] in try account.state() }
         let next = SyncRun.Kind(after: state, overlap: options.overlap)
         return result.followed(by: try await pull(next, control, progress))
     }
@@ -175,11 +172,10 @@ public struct Pull: Sendable {
             pageSize: options.pageSize,
             restarts: options.restarts,
             control: control,
-            progress: progress,
-            queue: queue
+            progress: progress
         )
         let total = live.outcome.run.totalCount
-        let result = try await queue.run { [account] in
+        let result = try await StoreWork.run { [account] in
             guard try account.state() != nil else {
                 // The index has no photos of this user; those of another user would be removed.
                 var changes = SyncChanges()
@@ -293,22 +289,15 @@ extension SyncStatus {
     }
 }
 
-/// Runs blocking work (SQLite, disk) serially, off Swift's cooperative threads.
-final class StoreQueue: Sendable {
-    private let queue = DispatchQueue(label: "mediactl.sync.store")
-
-    /// Runs `body` after all earlier work. Cancellation does not stop it.
+/// Blocking work on the stores (SQLite, disk), off Swift's cooperative threads.
+enum StoreWork {
+    /// Cancellation does not stop `body`.
     ///
     /// - Throws: Errors thrown by `body`; a store error as `.busy` or `.storeUnusable`.
-    func run<Value: Sendable>(
+    static func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws(PhotoSyncError) -> Value {
-        let result: Result<Value, PhotoSyncError> = await withCheckedContinuation { continuation in
-            queue.async {
-                continuation.resume(returning: Result(catching: body).mapError(PhotoSyncError.ofStore))
-            }
-        }
-        return try result.get()
+        do { return try await BlockingWork.run(body) } catch { throw .ofStore(error) }
     }
 }
 
@@ -369,7 +358,7 @@ public struct SyncReport: Sendable {
         })
         async let version = try? account.client.version()
         async let registered = try? account.client.devices()
-        let (state, counts, ownsUploads, devices) = try await StoreQueue().run {
+        let (state, counts, ownsUploads, devices) = try await StoreWork.run {
             let state = try account.state()
             return (
                 state,

@@ -130,16 +130,16 @@ struct DeletedPhotos {
 
 extension OwnPhotos {
     func deletions(withDigests digests: [String]) async throws(PhotoSyncError) -> [String: PhotoDeletion] {
-        try await queue.run { [account] in try DeletedPhotos(account).withDigests(digests) }
+        try await StoreWork.run { [account] in try DeletedPhotos(account).withDigests(digests) }
     }
 
     func deletions(withIDs ids: [String]) async throws(PhotoSyncError) -> [String: PhotoDeletion] {
-        try await queue.run { [account] in try DeletedPhotos(account).withIDs(ids) }
+        try await StoreWork.run { [account] in try DeletedPhotos(account).withIDs(ids) }
     }
 
     /// Returns the deletions that a listing that lacks these photos of the index would record.
     func deletions(of photos: [String: PhotoRecord]) async throws(PhotoSyncError) -> [String: PhotoDeletion] {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             let deleted = try DeletedPhotos(account)
             return photos.mapValues { deleted.of($0) }
         }
@@ -148,12 +148,12 @@ extension OwnPhotos {
     /// Stores deletions that are not stored yet.
     func store(_ deletions: [PhotoDeletion]) async throws(PhotoSyncError) {
         guard !deletions.isEmpty else { return }
-        try await queue.run { [account] in try account.library.add(deletions) }
+        try await StoreWork.run { [account] in try account.library.add(deletions) }
     }
 
     /// The recorded copies at these paths whose bytes differ from the given digests, by path.
     func changedCopies(_ digests: [[UInt8]: String]) async throws(PhotoSyncError) -> [[UInt8]: PhotoCopy] {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             let copies = try account.library.copies(at: Array(digests.keys), server: account.server)
                 .filter { $0.state == .present && $0.sha256 != nil }
             let unchanged = Set(copies.filter { $0.sha256 == digests[$0.path] }.map(\.path))

@@ -28,7 +28,6 @@ public struct DeletionAcceptance: Sendable {
 
     let account: SyncAccount
     let hashes: HashCache
-    private let queue = StoreQueue()
 
     /// No request is sent. Files with a digest in `hashes` are not read again.
     public init(_ account: SyncAccount, hashes: HashCache) {
@@ -70,7 +69,7 @@ public struct DeletionAcceptance: Sendable {
 
     private func find(_ target: [UInt8]) async throws(PhotoSyncError) -> [([UInt8], PhotoDeletion)] {
         let id = String(decoding: target, as: UTF8.self)
-        let named = try await queue.run { [account] in try DeletedPhotos(account).withIDs([id])[id] }
+        let named = try await StoreWork.run { [account] in try DeletedPhotos(account).withIDs([id])[id] }
         if let named { return [(target, named)] }
         let recorded = try await ofCopies(at: target)
         guard recorded.isEmpty else { return recorded.map { (target, $0) } }
@@ -89,7 +88,7 @@ public struct DeletionAcceptance: Sendable {
 
     /// Finds deletions by the record of the file, which may have changed or be missing.
     private func ofCopies(at path: [UInt8]) async throws(PhotoSyncError) -> [PhotoDeletion] {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             let copies = try account.copies(storedAt: path)
             return Array(try DeletedPhotos(account).withIDs(copies.map(\.photoID)).values)
         }
@@ -116,7 +115,7 @@ public struct DeletionAcceptance: Sendable {
 
     private func refusal(of target: [UInt8]) async throws(PhotoSyncError) -> Item {
         let id = String(decoding: target, as: UTF8.self)
-        let isKnown = try await queue.run { [account] in
+        let isKnown = try await StoreWork.run { [account] in
             let copies = try account.copies(storedAt: target)
             return try !account.index.photos([id] + copies.map(\.photoID), of: account.server).isEmpty
         }
@@ -134,7 +133,7 @@ public struct DeletionAcceptance: Sendable {
     /// The same bytes may have been deleted more than once.
     private func accept(_ deletions: [PhotoDeletion]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
-        try await queue.run {
+        try await StoreWork.run {
             let earlier = try library.deletions(withDigests: deletions.map(\.sha256), server: server)
             try library.keep(
                 (earlier + deletions).map { deletion in

@@ -269,7 +269,6 @@ enum PhotoDate {
 /// contract 3.3 and 3.7, trap 11); only the user's own listing does, which is in the index.
 struct OwnPhotos: Sendable {
     let account: SyncAccount
-    let queue = StoreQueue()
 
     init(_ account: SyncAccount) {
         self.account = account
@@ -280,7 +279,7 @@ struct OwnPhotos: Sendable {
     ///
     /// - Returns: Photos by requested digest.
     func known(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             // A dry run does not pull, so the index may have another user's photos.
             guard try account.state() != nil else { return [:] }
             var known = Self.bySHA256(try account.index.photos(withDigests: digests, of: account.server))
@@ -301,20 +300,20 @@ struct OwnPhotos: Sendable {
     }
 
     func uploaded(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             Self.bySHA256(try account.index.photos(withDigests: digests, of: account.server))
         }
     }
 
     func withIDs(_ ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        try await queue.run { [account] in try account.photosByID(ids) }
+        try await StoreWork.run { [account] in try account.photosByID(ids) }
     }
 
     /// Records which local files are copies of which photos, one per path, unless already recorded. An earlier copy
     /// with other bytes is kept as replaced, so that `Verification` still reports that the file has changed.
     func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
-        let (new, replaced) = try await queue.run {
+        let (new, replaced) = try await StoreWork.run {
             let recorded = try library.copies(at: copies.map(\.path), server: server)
             let byPath = Dictionary(grouping: recorded, by: \.path)
             let current = Dictionary(copies.map { ($0.path, $0) }) { first, _ in first }
@@ -338,7 +337,7 @@ struct OwnPhotos: Sendable {
     ///
     /// A server that records no owners may have deleted photos by itself, so earlier deletions become uncertain.
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             try account.index.setOwnsUploads(isOwned, at: account.server)
             if !isOwned { try account.library.invalidateDeletions(of: account.server) }
         }
@@ -358,8 +357,8 @@ struct OwnPhotos: Sendable {
     /// - Throws: `PhotoSyncError`, like a pull for an invalid listing.
     func listed(_ digests: [String], control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         guard !digests.isEmpty else { return [:] }
-        let live = try await LiveListing.ofNews(for: account, control, queue: queue)
-        return try await queue.run { Self.bySHA256(try live.index.photos(withDigests: digests, of: live.server)) }
+        let live = try await LiveListing.ofNews(for: account, control)
+        return try await StoreWork.run { Self.bySHA256(try live.index.photos(withDigests: digests, of: live.server)) }
     }
 }
 

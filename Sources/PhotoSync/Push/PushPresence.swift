@@ -25,7 +25,7 @@ extension PushRun {
         }
         guard let listing else { return photos }
         let ids = photos.map(\.1.id)
-        let listed = try await own.queue.run { try listing.photos(ids) }
+        let listed = try await StoreWork.run { try listing.photos(ids) }
         return photos.filter { listed[$0.1.id] != nil }
     }
 }
@@ -33,12 +33,12 @@ extension PushRun {
 extension OwnPhotos {
     /// The server's current full listing; nil if the index, with the new photos, has as many photos as the server.
     fileprivate func listingOfOutdatedIndex(_ control: TransferControl) async throws(PhotoSyncError) -> LiveListing? {
-        let live = try await LiveListing.ofNews(for: account, control, queue: queue)
+        let live = try await LiveListing.ofNews(for: account, control)
         if live.outcome.run.kind == .full { return live }
-        let count = try await queue.run { [account] in
+        let count = try await StoreWork.run { [account] in
             try account.index.counts(of: account.server, device: nil).total + live.changes(to: account.index).added
         }
         if count == live.outcome.run.totalCount { return nil }
-        return try await LiveListing.make(of: account, control: control, queue: queue)
+        return try await LiveListing.make(of: account, control: control)
     }
 }

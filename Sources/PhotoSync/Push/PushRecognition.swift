@@ -86,7 +86,7 @@ extension PushRun {
 extension OwnPhotos {
     /// The photos in this user's listing with these IDs.
     fileprivate func listed(ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             // A dry run does not pull, so the index may have another user's photos.
             try account.state() == nil ? [:] : account.photosByID(ids)
         }
@@ -95,7 +95,7 @@ extension OwnPhotos {
     /// The digests of verified copies that the server had rewritten, by ID. A file with the same stamp and length but
     /// different bytes is damaged.
     fileprivate func rewrittenCopies(_ ids: [String]) async throws(PhotoSyncError) -> [String: Set<String>] {
-        try await queue.run { [account] in
+        try await StoreWork.run { [account] in
             let copies = try account.library.copies(ofPhotos: ids, server: account.server)
                 .filter { $0.state == .present && $0.source == .downloaded && $0.sha256 != $0.serverSHA256 }
             return Dictionary(grouping: copies, by: \.photoID).mapValues { Set($0.compactMap(\.sha256)) }

@@ -84,7 +84,7 @@ final class PushRun {
     /// Waits while another process pushes to this server: both would upload the same photos. nil for a dry run.
     private func lock() async throws(PhotoSyncError) -> SyncLock? {
         guard !options.isDryRun else { return nil }
-        let lock = try await account.lock(.push, timeout: options.lockTimeout, on: own.queue, control: control) {
+        let lock = try await account.lock(.push, timeout: options.lockTimeout, control: control) {
             [report] owner in
             report.progress { $0.waitsForProcess = owner }
         }

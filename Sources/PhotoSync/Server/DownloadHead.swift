@@ -24,31 +24,20 @@ extension DownloadHead {
     /// - Returns: nil for a 206 without a valid `Content-Range`.
     package init?(_ head: HTTPResponseHead) {
         let announced = head.value(of: "Content-Length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
-        let digest = head.value(of: "X-PhotoSync-Hash").flatMap(SHA256Text.lowerCased)
-        let lastModified = head.value(of: "Last-Modified")
         let range = head.value(of: "Content-Range").flatMap(ContentRange.init)
-        switch head.status {
+        self.init(
+            status: head.status,
+            lastModified: head.value(of: "Last-Modified"),
+            sha256: head.value(of: "X-PhotoSync-Hash").flatMap(SHA256Text.lowerCased)
+        )
+        switch status {
         case 206:
-            guard let range, let first = range.first, let byteCount = range.byteCount,
-                announced == nil || announced == byteCount
+            guard let range, let first = range.first, let length = range.byteCount,
+                announced == nil || announced == length
             else { return nil }
-            self.init(
-                status: 206,
-                firstByte: first,
-                byteCount: byteCount,
-                totalBytes: range.total,
-                lastModified: lastModified,
-                sha256: digest
-            )
-        case 416: self.init(status: 416, totalBytes: range?.total, lastModified: lastModified, sha256: digest)
-        case let status:
-            self.init(
-                status: status,
-                byteCount: announced,
-                totalBytes: announced,
-                lastModified: lastModified,
-                sha256: digest
-            )
+            (firstByte, byteCount, totalBytes) = (first, length, range.total)
+        case 416: totalBytes = range?.total
+        default: (byteCount, totalBytes) = (announced, announced)
         }
     }
 }
@@ -94,9 +83,10 @@ final class DownloadGate: ResponseReceiver {
     private struct State {
         var head: DownloadHead?
         var isOpen = false
-        var refusal: [UInt8] = []
     }
 
+    /// The error body that is withheld from the receiver.
+    let refusal = BodyPrefix()
     private let offset: Int64
     private let receiver: any ResponseReceiver
     private let state = Mutex(State())
@@ -115,13 +105,6 @@ final class DownloadGate: ResponseReceiver {
     /// nil if the download was refused.
     var head: DownloadHead? { state.withLock { $0.head } }
 
-    /// The response with the error body that was withheld from the receiver.
-    func completed(_ response: HTTPResponse) -> HTTPResponse {
-        var response = response
-        response.body = state.withLock { $0.refusal }
-        return response
-    }
-
     func begin(_ head: HTTPResponseHead) throws {
         let isWanted = head.status == 200 || (offset > 0 && (head.status == 206 || head.status == 416))
         guard isWanted else { return }
@@ -137,10 +120,6 @@ final class DownloadGate: ResponseReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws {
-        let isOpen = state.withLock { state in
-            if !state.isOpen { state.refusal += bytes.prefix(ServerRefusal.longestBody - state.refusal.count) }
-            return state.isOpen
-        }
-        if isOpen { try receiver.receive(bytes) }
+        if state.withLock({ $0.isOpen }) { try receiver.receive(bytes) } else { refusal.receive(bytes) }
     }
 }

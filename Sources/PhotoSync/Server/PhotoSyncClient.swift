@@ -330,9 +330,9 @@ extension PhotoSyncClient {
             repeatability: .resumable
         )
         request.destination = .receiver(gate)
-        request.verdict = { ServerRefusal.verdict(gate.completed($0)) }
+        request.verdict = { ServerRefusal.verdict(gate.refusal.completed($0)) }
         let response = try await response(to: request, control: control, progress: progress)
-        guard let head = gate.head else { throw ServerRefusal(gate.completed(response)).error() }
+        guard let head = gate.head else { throw ServerRefusal(gate.refusal.completed(response)).error() }
         return DownloadResponse(head: head, metrics: response.metrics)
     }
 }

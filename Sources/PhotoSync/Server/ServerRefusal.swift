@@ -24,7 +24,7 @@ struct ServerRefusal {
 
     init(_ response: HTTPResponse) {
         head = response.head
-        let body = response.body.prefix(Self.longestBody)
+        let body = response.body.prefix(BodyPrefix.limit)
         isPlainText = response.head.mediaType == "text/plain"
         switch response.head.mediaType {
         case "application/json":
@@ -42,9 +42,6 @@ struct ServerRefusal {
             setupPlace = nil
         }
     }
-
-    /// Maximum number of body bytes searched for the server's message.
-    static let longestBody = 65_536
 
     /// Whether the server's database failed, which may be temporary (contract section 10). During an outage every route
     /// responds with 500 and plain text (new fact 5); upload and `/check` send the message as JSON with a trailing

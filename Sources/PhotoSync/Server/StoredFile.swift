@@ -27,9 +27,9 @@ extension PhotoSyncClient {
             headers: [HTTPHeader("Range", "bytes=0-0")]
         )
         request.destination = .receiver(probe)
-        request.verdict = { ServerRefusal.verdict(probe.completed($0)) }
+        request.verdict = { ServerRefusal.verdict(probe.refusal.completed($0)) }
         do throws(PhotoSyncError) {
-            let response = probe.completed(try await response(to: request, control: control))
+            let response = probe.refusal.completed(try await response(to: request, control: control))
             if let head = probe.head { return try Self.storedFile(head) }
             let refusal = ServerRefusal(response)
             if refusal.isOfMissingPhoto { return .missing }
@@ -79,33 +79,20 @@ extension PhotoSyncClient {
 private final class LengthProbe: ResponseReceiver {
     private struct Whole: Error {}
 
-    private struct State {
-        var head: DownloadHead?
-        var refusal: [UInt8] = []
-    }
-
-    private let state = Mutex(State())
+    /// The body of an error.
+    let refusal = BodyPrefix()
+    private let accepted = Mutex<DownloadHead?>(nil)
 
     /// nil if the download was refused.
-    var head: DownloadHead? { state.withLock { $0.head } }
-
-    /// The response with the error body.
-    func completed(_ response: HTTPResponse) -> HTTPResponse {
-        var response = response
-        response.body = state.withLock { $0.refusal }
-        return response
-    }
+    var head: DownloadHead? { accepted.withLock { $0 } }
 
     func begin(_ head: HTTPResponseHead) throws {
         guard [200, 206, 416].contains(head.status), let found = DownloadHead(head) else { return }
-        state.withLock { $0.head = found }
+        accepted.withLock { $0 = found }
         if head.status == 200, (found.byteCount ?? .max) > 1 { throw Whole() }
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws {
-        state.withLock { state in
-            guard state.head == nil else { return }
-            state.refusal += bytes.prefix(ServerRefusal.longestBody - state.refusal.count)
-        }
+        if head == nil { refusal.receive(bytes) }
     }
 }

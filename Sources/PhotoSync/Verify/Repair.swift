@@ -3,7 +3,6 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 public import MediaTransport
-internal import Synchronization
 
 /// Re-uploads photos whose files the server has lost, using local originals with the uploaded bytes.
 ///
@@ -49,7 +48,6 @@ public struct Repair: Sendable {
     let account: SyncAccount
     let check: ServerCheck
     let retry: RetryPolicy
-    private let queue = StoreQueue()
 
     /// `.none` is treated as `.lengths`.
     public init(_ account: SyncAccount, check: ServerCheck = .lengths, retry: RetryPolicy = RetryPolicy()) {
@@ -73,22 +71,25 @@ public struct Repair: Sendable {
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> [Item] {
         let (index, server) = (account.index, account.server)
-        guard try await queue.run({ try index.ownsUploads(at: server) }) != false else {
+        guard try await StoreWork.run({ try index.ownsUploads(at: server) }) != false else {
             throw PhotoSyncError(.ownershipDefect)
         }
-        let live = try await LiveListing.make(of: account, control: control, queue: queue)
+        let live = try await LiveListing.make(of: account, control: control)
         let files = ServerFiles(account: account, extent: check, control: control)
-        let found = Found()
-        let (deleted, photos, copies) = try await queue.run { [account] in
+        let (damage, deleted, photos, copies) = try await StoreWork.run { [account] in
             let total = try live.index.counts(of: server, device: nil).total
+            var checked: Int64 = 0
+            var damage: [SyncDifference] = []
             try files.check(live.index) { count, differences in
+                checked += Int64(count)
                 // An unverifiable file may be intact, and would still be unverifiable after another upload.
-                progress?(found.add(count, differences.filter { $0.kind != .serverUnverified }, of: total))
+                damage += differences.filter { $0.kind != .serverUnverified }
+                progress?(PullProgress(photos: checked, pages: 0, expected: total, attempt: 1))
             }
-            let photos = try live.photos(found.differences.map(\.photoID))
+            let photos = try live.photos(damage.map(\.photoID))
             let deleted = try deletedPhotos(live)
             let digests = (deleted + photos.values).map(\.sha256)
-            return (deleted, photos, try account.library.copies(withDigests: digests, server: server))
+            return (damage, deleted, photos, try account.library.copies(withDigests: digests, server: server))
         }
         var items: [Item] = []
         for photo in deleted {
@@ -98,7 +99,7 @@ public struct Repair: Sendable {
             (item.path, item.isDeleted) = (original.path, true)
             items.append(item)
         }
-        for difference in found.differences {
+        for difference in damage {
             guard let photo = photos[difference.photoID] else { continue }
             let held = copies.filter { $0.sha256 == photo.sha256 && [.present, .replaced].contains($0.state) }
             var item = Item(photo: photo, problem: difference.kind, state: .skipped)
@@ -138,21 +139,6 @@ public struct Repair: Sendable {
     }
 
     private static func isReadable(_ copy: PhotoCopy) -> Bool { (try? SourceFile(path: copy.path)) != nil }
-
-    /// The damaged photos found. Used first on the store's queue only, then by the caller.
-    private final class Found: Sendable {
-        private let state = Mutex<(photos: Int64, differences: [SyncDifference])>((0, []))
-
-        var differences: [SyncDifference] { state.withLock { $0.differences } }
-
-        func add(_ count: Int, _ differences: [SyncDifference], of total: Int64) -> PullProgress {
-            state.withLock { state in
-                state.photos += Int64(count)
-                state.differences += differences
-                return PullProgress(photos: state.photos, pages: 0, expected: total, attempt: 1)
-            }
-        }
-    }
 
     // MARK: Repairing
 
@@ -213,7 +199,7 @@ public struct Repair: Sendable {
     private func updateIndex(replaced: [String], deleted: [String]) async -> Bool {
         guard !replaced.isEmpty || !deleted.isEmpty else { return true }
         let (index, server) = (account.index, account.server)
-        let isUpdated = try? await queue.run {
+        let isUpdated = try? await StoreWork.run {
             try index.remove(replaced, of: server) && index.markGone(deleted, of: server)
         }
         guard isUpdated == true else { return false }
@@ -252,7 +238,7 @@ public struct Repair: Sendable {
         if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
         try await record(copies, as: receipt.id)
         let id = item.photo.id
-        try await queue.run { [account] in try account.library.removeDeletion(ofPhoto: id, server: account.server) }
+        try await StoreWork.run { [account] in try account.library.removeDeletion(ofPhoto: id, server: account.server) }
         return .repaired
     }
 
@@ -317,7 +303,7 @@ public struct Repair: Sendable {
     }
 
     private func copies(of id: String) async throws(PhotoSyncError) -> [PhotoCopy] {
-        try await queue.run { [account] in try account.library.copies(ofPhotos: [id], server: account.server) }
+        try await StoreWork.run { [account] in try account.library.copies(ofPhotos: [id], server: account.server) }
     }
 
     /// Records a deletion that a push undoes: after a crash between deletion and upload, the next push must upload the
@@ -331,7 +317,7 @@ public struct Repair: Sendable {
             state: .purged,
             foundAt: account.now()
         )
-        try await queue.run { [account] in try account.library.keep([deletion]) }
+        try await StoreWork.run { [account] in try account.library.keep([deletion]) }
     }
 
     /// Records the copies as copies of the new photo, except downloaded copies that the server had rewritten: those
@@ -345,7 +331,7 @@ public struct Repair: Sendable {
         }
         try await PhotoSyncError.storing { () async throws(StoreError) in try await account.library.keep(moved) }
         guard copies.allSatisfy({ $0.photoID != id }) else { return }
-        try await queue.run { [account] in try account.library.remove(old) }
+        try await StoreWork.run { [account] in try account.library.remove(old) }
     }
 
     /// Checks the listing: a server with the ownership defect does not list an upload (photosync contract 3.5).

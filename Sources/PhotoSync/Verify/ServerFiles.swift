@@ -8,7 +8,7 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Blocks the thread of a queue while tasks do its work.
+/// Blocks a thread while tasks do its work.
 enum QueueThread {
     static func wait<Value: Sendable>(for work: @escaping @Sendable () async -> Value) -> Value? {
         let value = Mutex<Value?>(nil)

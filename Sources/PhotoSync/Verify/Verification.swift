@@ -7,14 +7,12 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 public import MediaTransport
-internal import Synchronization
 
 /// Compares index, local copies and server without modifying them.
 public struct Verification: Sendable {
     let account: SyncAccount
     let check: CopyCheck
     let serverCheck: ServerCheck
-    private let queue = StoreQueue()
 
     /// Files with a digest in `hashes` are not read again unless `readsContent` is true.
     public init(
@@ -37,27 +35,27 @@ public struct Verification: Sendable {
         onDifference: @escaping @Sendable (SyncDifference) -> Void,
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> VerificationResult {
-        let state = try await queue.run { [account] in try account.state() }
+        let state = try await StoreWork.run { [account] in try account.state() }
         guard state?.lastCompleteAt != nil else { throw PhotoSyncError(.neverSynchronized) }
-        let statistics = Statistics(onDifference)
+        let report = VerificationReport(onItem: onDifference, onProgress: nil)
         // The copies are checked by tasks that are not children of this one.
         let stop = control.linked()
         let result = await withTaskCancellationHandler {
             await Result(awaiting: { () async throws(PhotoSyncError) in
-                let live = try await LiveListing.make(of: account, control: control, progress: progress, queue: queue)
-                try await queue.run {
-                    try compare(live, stop, statistics)
-                    try compareCopies(live, stop, statistics)
+                let live = try await LiveListing.make(of: account, control: control, progress: progress)
+                try await StoreWork.run {
+                    try compare(live, stop, report)
+                    try compareCopies(live, stop, report)
                 }
                 guard serverCheck != .none else { return }
                 let files = ServerFiles(account: account, extent: serverCheck, control: stop)
-                let total = statistics.result.photos
-                try await queue.run {
+                let total = report.result.photos
+                try await StoreWork.run {
                     try files.check(live.index) { photos, differences in
-                        statistics.note(differences)
-                        statistics.count { $0.serverFiles += Int64(photos) }
+                        differences.forEach(report.end)
+                        report.change { $0.serverFiles += Int64(photos) }
                         progress?(
-                            PullProgress(photos: statistics.result.serverFiles, pages: 0, expected: total, attempt: 1)
+                            PullProgress(photos: report.result.serverFiles, pages: 0, expected: total, attempt: 1)
                         )
                     }
                 }
@@ -66,35 +64,31 @@ public struct Verification: Sendable {
             stop.stop()
         }
         try result.get()
-        return statistics.result
+        return report.result
     }
 
     // MARK: Index and server
 
-    private func compare(_ live: LiveListing, _ stop: TransferControl, _ statistics: Statistics) throws {
+    private func compare(_ live: LiveListing, _ stop: TransferControl, _ report: VerificationReport) throws {
         let (index, server) = (account.index, account.server)
         try live.index.forEachBlock(of: server, where: PhotoFilter()) { block in
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
             let known = try index.photosByID(block.map(\.id), of: server)
-            for photo in block {
-                statistics.note(photo.differences(from: known[photo.id]))
-            }
-            statistics.count { $0.photos += Int64(block.count) }
+            for photo in block { photo.differences(from: known[photo.id]).forEach(report.end) }
+            report.change { $0.photos += Int64(block.count) }
         }
         try index.forEachBlock(of: server, where: PhotoFilter()) { block in
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
             let found = try live.photos(block.map(\.id))
             for photo in block where found[photo.id] == nil {
-                statistics.note([
-                    SyncDifference(kind: .notOnServer, photoID: photo.id, expected: photo.originalFilename)
-                ])
+                report.end(SyncDifference(kind: .notOnServer, photoID: photo.id, expected: photo.originalFilename))
             }
         }
     }
 
     // MARK: Copies
 
-    private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ statistics: Statistics) throws {
+    private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ report: VerificationReport) throws {
         try account.library.forEachBlockOfCopies(of: account.server) { block in
             let found = try live.photos(Array(Set(block.map(\.photoID))))
             let listed = block.filter { found[$0.photoID] != nil }
@@ -102,26 +96,26 @@ public struct Verification: Sendable {
             let others = block.filter { found[$0.photoID] == nil && $0.state != .replaced }
             let accepted = try account.acceptedDeletions(others.map(\.photoID))
             let orphaned = others.filter { !accepted.contains($0.photoID) && $0.hasFile }
-            for copy in orphaned { statistics.note([SyncDifference(copy, .copyOrphaned)]) }
-            look(at: listed + orphaned.filter { $0.state == .present }, stop, statistics)
+            for copy in orphaned { report.end(SyncDifference(copy, .copyOrphaned)) }
+            look(at: listed + orphaned.filter { $0.state == .present }, stop, report)
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
         }
     }
 
-    /// Blocks the queue's thread while tasks read files on other threads.
-    private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ statistics: Statistics) {
+    /// Blocks the thread while tasks read files on other threads.
+    private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ report: VerificationReport) {
         _ = QueueThread.wait(for: {
             let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
                 let found = await check.difference(of: copy)
                 // A missing or unreadable file was not compared.
                 if copy.state == .present, found?.kind != .copyMissing, found?.kind != .copyUnreadable {
-                    statistics.count { $0.copies += 1 }
+                    report.change { $0.copies += 1 }
                 }
                 guard var difference = found else { return }
                 if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
-                statistics.note([difference])
+                report.end(difference)
             }
         })
     }
@@ -138,29 +132,6 @@ public struct Verification: Sendable {
     private func photo(at path: [UInt8], _ digest: String?) -> String? {
         let copies = (try? account.library.copies(at: [path], server: account.server)) ?? []
         return copies.first { $0.state == .present && $0.sha256 == digest }?.photoID
-    }
-
-    private final class Statistics: Sendable {
-        private let counted = Mutex(VerificationResult())
-        private let onDifference: @Sendable (SyncDifference) -> Void
-
-        init(_ onDifference: @escaping @Sendable (SyncDifference) -> Void) {
-            self.onDifference = onDifference
-        }
-
-        var result: VerificationResult { counted.withLock { $0 } }
-
-        func note(_ differences: [SyncDifference]) {
-            guard !differences.isEmpty else { return }
-            counted.withLock { result in
-                for difference in differences {
-                    result.counts[difference.kind, default: 0] += 1
-                    onDifference(difference)
-                }
-            }
-        }
-
-        func count(_ change: (inout VerificationResult) -> Void) { counted.withLock { change(&$0) } }
     }
 }
 
@@ -340,3 +311,11 @@ public struct VerificationResult: Sendable, Equatable {
 
     package init() {}
 }
+
+extension VerificationResult: ReportedResult {
+    static var nothing: (result: VerificationResult, progress: Void) { (VerificationResult(), ()) }
+
+    mutating func count(_ difference: SyncDifference) { counts[difference.kind, default: 0] += 1 }
+}
+
+private typealias VerificationReport = RunReport<VerificationResult>

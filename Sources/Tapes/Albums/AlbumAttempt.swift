@@ -213,14 +213,7 @@ extension AlbumAttempt {
     /// Checks the album of a link, by its ID only (rule R3).
     private mutating func visit(_ known: AlbumLink, _ opened: OpenLibrary) async throws {
         var known = known
-        let presence: AlbumPresence
-        do throws(AlbumError) {
-            presence = try await service.library.album(known.albumID, hint: known.hint)
-        } catch {
-            guard error.kind == .albumMissing else { throw error }
-            presence = .missing
-        }
-        switch presence {
+        switch try await service.library.album(known.albumID, hint: known.hint) {
         case .found(_, let hint, _):
             known.hint = hint ?? known.hint
             known.verifiedAt = service.now()

@@ -25,7 +25,7 @@ public protocol AlbumLibrary: Sendable {
     /// Granted access after prompting the user, or creating missing parts.
     func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess
 
-    /// Whether an album exists.
+    /// Whether an album exists. Never throws `.albumMissing`.
     func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence
 
     /// The album with mediactl's mark for this tape (rule R4); nil if there is none. Requires `.readWrite`.

@@ -91,12 +91,9 @@ extension AlbumService {
         do throws(AlbumError) {
             presence = try await library.album(link.albumID, hint: current.hint)
         } catch {
-            switch error.kind {
-            case .albumMissing: presence = .missing
             // One unreadable album does not affect the others.
-            case .albumDamaged: presence = .damaged(error.detail)
-            default: throw error
-            }
+            guard error.kind == .albumDamaged else { throw error }
+            presence = .damaged(error.detail)
         }
         switch presence {
         case .missing:

@@ -85,11 +85,8 @@ struct ClipOriginal: Sendable {
 extension ClipOriginal.Failure {
     init(_ error: SourceFileError) {
         switch error.kind {
-        case .notFound: self = .away("no such file")
-        case .permissionDenied: self = .away("permission denied")
-        case .io(let errno): self = .away(SystemError.words(errno))
-        case .isDirectory: self = .unfit("it is a directory")
-        case .notRegular: self = .unfit("it is not a regular file")
+        case .notFound, .permissionDenied, .io: self = .away(error.reason)
+        case .isDirectory, .notRegular: self = .unfit(error.reason)
         case .empty: self = .unfit("the file is empty")
         }
     }

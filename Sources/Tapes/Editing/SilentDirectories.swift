@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 internal import MediaSystem
 internal import Synchronization
@@ -38,12 +39,12 @@ package struct SilentDirectories: Sendable, Equatable {
         defer { notice.cancel() }
         let deadline = ContinuousClock.now + limit
         let results = await withBoundedTasks(groups, limit: Self.maximumThreads) { directory, file in
-            await Result<Void, TapesError>.catching { () async throws(TapesError) in
+            await Result(awaiting: { () async throws(TapesError) -> Void in
                 let rest = ContinuousClock.now.duration(to: deadline)
                 guard rest > .zero, try await OriginalReading.bounded(within: rest, { _ in check(file) }) != nil
                 else { return }
                 waiting.remove(directory)
-            }
+            })
         }
         for result in results { try result.get() }
         paths = waiting.paths
@@ -65,15 +66,5 @@ package struct SilentDirectories: Sendable, Equatable {
         var paths: Set<[UInt8]> { directories.withLock { $0 } }
 
         func remove(_ path: [UInt8]) { directories.withLock { _ = $0.remove(path) } }
-    }
-}
-
-extension Result where Success == Void {
-    fileprivate static func catching(_ body: () async throws(Failure) -> Void) async -> Result {
-        do throws(Failure) {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
     }
 }

@@ -223,15 +223,12 @@ extension TapeEditor {
 
 extension TapesError {
     init(_ error: SourceFileError, path: [UInt8]) {
+        self.init(error.code, detail: error.detail, path: path, underlying: error)
         switch error.kind {
-        case .notFound: self.init(.fileNotFound, path: path, underlying: error)
-        case .permissionDenied: self.init(.fileUnreadable, detail: "permission denied", path: path, underlying: error)
-        case .isDirectory, .notRegular: self.init(.notRegularFile, path: path, underlying: error)
-        case .empty: self.init(.emptyFile, path: path, underlying: error)
+        case .isDirectory: code = .notRegularFile
         // A component of the path is not a directory.
-        case .io(ENOTDIR): self.init(.fileNotFound, path: path, underlying: error)
-        case .io(let code):
-            self.init(.fileUnreadable, detail: SystemError.words(code), path: path, underlying: error)
+        case .io(ENOTDIR): (code, detail) = (.fileNotFound, "")
+        default: break
         }
     }
 }

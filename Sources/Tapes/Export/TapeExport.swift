@@ -33,7 +33,7 @@ public enum TapeExport: String, Sendable, CaseIterable {
             throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id)
         }
         switch self {
-        case .m3u8: return Self.playlist(of: tape, clips: clips).bytes
+        case .m3u8: return TapePlaylist.bytes(of: tape, clips: clips, links: [:])
         case .json: return Array((TapeDocument(tape: tape, clips: clips).value.indented + "\n").utf8)
         case .otio:
             for clip in clips where clip.kind == .video {
@@ -47,19 +47,6 @@ public enum TapeExport: String, Sendable, CaseIterable {
 
     /// The extension of the file, including the dot.
     public var fileExtension: String { "." + rawValue }
-
-    private static func playlist(of tape: TapeRecord, clips: [ClipRecord]) -> M3UPlaylist {
-        let entries = clips.compactMap { clip in
-            clip.source.map { path in
-                M3UPlaylist.Entry(
-                    milliseconds: clip.kind == .video ? clip.durationMilliseconds : clip.imageMilliseconds,
-                    name: clip.fileName,
-                    location: M3UPlaylist.line(for: path)
-                )
-            }
-        }
-        return M3UPlaylist(title: tape.title, entries: entries)
-    }
 }
 
 extension ClipRecord {

@@ -46,36 +46,15 @@ public enum UserDirectories {
         }
     }
 
-    /// The quoted value of `XDG_PICTURES_DIR="…"`; nil for any other line.
+    /// The quoted value of `XDG_PICTURES_DIR="…"`, in which a backslash escapes the next byte; nil for any other line.
     private static func value(of line: ArraySlice<UInt8>) -> [UInt8]? {
-        guard let name = rest(of: line, after: "XDG_PICTURES_DIR"), let equals = rest(of: name, after: "="),
-            let quoted = rest(of: equals, after: "\"")
-        else { return nil }
-        return unquoted(quoted)
-    }
-
-    /// The text after a word, ignoring whitespace before it; nil without the word.
-    private static func rest(of text: ArraySlice<UInt8>, after word: StaticString) -> ArraySlice<UInt8>? {
-        let text = text.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        guard word.withUTF8Buffer({ text.starts(with: $0) }) else { return nil }
-        return text.dropFirst(word.utf8CodeUnitCount)
-    }
-
-    /// The text up to the closing quote; a backslash escapes the next byte.
-    private static func unquoted(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        var value: [UInt8] = []
-        var isEscaped = false
-        for byte in text {
-            if isEscaped || (byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"")) {
-                value.append(byte)
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\\") {
-                isEscaped = true
-            } else {
-                return value
-            }
-        }
-        return nil
+        // One scalar for each byte, since a path need not be UTF-8.
+        let text = String(String.UnicodeScalarView(line.map { Unicode.Scalar($0) }))
+        let form = /[ \t]*XDG_PICTURES_DIR[ \t]*=[ \t]*"((?:[^\\"]|\\.)*)"/
+            .dotMatchesNewlines().matchingSemantics(.unicodeScalar)
+        guard let quoted = text.prefixMatch(of: form)?.1 else { return nil }
+        let escape = /\\(.)/.dotMatchesNewlines().matchingSemantics(.unicodeScalar)
+        return quoted.replacing(escape) { $0.1 }.unicodeScalars.map { UInt8($0.value) }
     }
 
     private static func resolve(_ value: [UInt8], home: [UInt8]?) -> Entry? {

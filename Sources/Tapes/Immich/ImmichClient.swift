@@ -172,9 +172,6 @@ final class ImmichSession: Sendable {
 /// An error response (tapes contract 6.4). Parsed leniently: version 3 sends a string, version 2 a string or an array
 /// of strings, and a proxy sends HTML.
 struct ImmichRefusal {
-    /// Maximum number of body bytes searched for the server's message.
-    static let longestBody = 65_536
-
     let status: Int
     /// The server's message; may be empty.
     let sentence: String
@@ -191,7 +188,7 @@ struct ImmichRefusal {
         retryAfter = response.head.retryAfter
         mediaType = response.head.mediaType.map(ServerText.sentence)
         place = response.head.value(of: "Location").map(ServerText.sentence)
-        let members = JSONValue.object(in: response.body.prefix(Self.longestBody)) ?? [:]
+        let members = JSONValue.object(in: response.body.prefix(BodyPrefix.limit)) ?? [:]
         sentence = ServerText.cut(Self.sentence(of: members))
         needsHTTPS = sentence.isEmpty && HTTPSPort.isRefusal(response.body)
         correlation = (response.head.value(of: "X-Correlation-ID") ?? members["correlationId"]?.text).map {

@@ -5,7 +5,6 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
-internal import Synchronization
 
 /// Upload of one file (tapes contract 6.3, no. 2).
 struct ImmichUpload {
@@ -57,7 +56,7 @@ extension ImmichLibrary {
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(AlbumError) -> ImmichUpload.Outcome {
         let form = upload.form()
-        let keeper = ResponseKeeper()
+        let keeper = BodyPrefix()
         var request = client.request(.post, "/assets", repeatability: .atMostOnce)
         request.headers += [
             HTTPHeader("Content-Type", form.contentType), HTTPHeader("x-immich-checksum", upload.checksum.base64),
@@ -115,7 +114,7 @@ extension ImmichLibrary {
     /// the checksum responds without reading the body (trap 12).
     private func outcome(
         of error: TransportError,
-        _ response: ResponseKeeper,
+        _ response: BodyPrefix,
         _ upload: ImmichUpload
     ) async throws(AlbumError) -> ImmichUpload.Outcome {
         if let head = error.head {
@@ -150,23 +149,6 @@ extension ImmichLibrary {
     private static func assetID(in body: [UInt8]) -> [UInt8]? {
         guard let id = JSONValue.object(in: body[...])?["id"]?.text, UUID(uuidString: id) != nil else { return nil }
         return Array(id.utf8)
-    }
-}
-
-/// Keeps the bytes of a response, even if an error follows.
-private final class ResponseKeeper: ResponseReceiver {
-    private let bytes = Mutex<[UInt8]>([])
-
-    func begin(_ head: HTTPResponseHead) {}
-
-    func receive(_ bytes: UnsafeRawBufferPointer) {
-        self.bytes.withLock { $0 += bytes.prefix(ImmichRefusal.longestBody - $0.count) }
-    }
-
-    func completed(_ response: HTTPResponse) -> HTTPResponse {
-        var response = response
-        response.body = bytes.withLock { $0 }
-        return response
     }
 }
 

@@ -219,12 +219,7 @@ struct RenderTarget: Sendable {
 
 extension TapesError {
     init(_ error: FileWriteError) {
-        let code: OutcomeCode =
-            switch error.kind {
-            case .full: .diskFull
-            case .exists: .targetExists
-            default: .targetUnusable
-            }
+        let code = error.kind == .busy ? .targetUnusable : error.code
         self.init(code, detail: error.detail, path: error.path, underlying: error)
     }
 
