@@ -68,7 +68,9 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as DatabaseError:
-            self.init(Self.kind(of: error, path: path), path: path, detail: Self.message(of: error))
+            let kind = Self.kind(of: error, path: path)
+            let file = kind == .notWritable ? Self.unwritableFile(of: path) : nil
+            self.init(kind, path: file ?? path, detail: Self.message(of: error))
         case let error as UnreadableRow: self.init(.corrupt, path: path, detail: error.detail)
         default: self.init(.other, path: path, detail: "\(type(of: error))")
         }
@@ -97,6 +99,12 @@ extension StoreError {
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: .busy
         default: .other
         }
+    }
+
+    /// The first file of a database that exists but cannot be written, which SQLite does not report; nil if there is
+    /// none.
+    private static func unwritableFile(of path: String) -> String? {
+        ([""] + StoreConnection.companions).map { path + $0 }.first { access($0, F_OK) == 0 && access($0, W_OK) != 0 }
     }
 
     /// Whether less space is free than SQLite's smallest write needs.

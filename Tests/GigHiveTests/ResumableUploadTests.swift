@@ -457,11 +457,11 @@ import Tus
     }
 
     @Test func anExistingFileIsFoundDuringTheTransfer() async throws {
-        // The second machine's upload never completes, so the response to its query comes first.
+        // The second machine's upload begins before the response to its query, and never completes.
         let sandbox = try await SandboxProcess.start()
         let other = try ResumableBench(sandbox)
         let first = await other.uploader.upload(try other.prepare(try other.file()))
-        try await sandbox.addFaults("tus-patch:stall,after=body,skip=2")
+        try await sandbox.addFaults("media:delay-response=1", "tus-patch:stall,after=body,skip=2")
         var bench = try ResumableBench(sandbox)
         bench.options.lookAheadBytes = 1
         var uploader = bench.uploader

@@ -126,6 +126,15 @@ import Testing
         withExtendedLifetime(file) {}
     }
 
+    /// No other process is writing, so the error must not advise to wait.
+    @Test func aRemovedDirectoryIsNotBusy() throws {
+        let removed = try #require(try directory.subdirectory("removed", creating: true))
+        try directory.removeDirectory(Array("removed".utf8))
+        #expect(throws: FileWriteError(.io(errno: ENOENT), path: removed.path)) {
+            try PartialFile.open(".a.part", in: removed)
+        }
+    }
+
     /// After a rename whose sync failed, the error is handled as for a file that is not complete.
     @Test func afterItsRenameTheFileOfAnotherProcessIsNotDiscarded() throws {
         let file = try PartialFile.open(".a.part", in: directory)

@@ -48,6 +48,16 @@ struct PhotoDeletionTests {
         #expect(try store.deletions(ofPhotos: ["photo-2"], server: server).map(\.state) == [.accepted])
     }
 
+    @Test("a later deletion of the same bytes ends the acceptance of the earlier one")
+    func reopening() throws {
+        let store = try LibraryStore(in: fixture.directory)
+        try store.keep([deletion(1, state: .accepted), deletion(2, state: .accepted)])
+        try store.add([deletion(3)])
+        let states = try store.deletions(ofPhotos: ["photo-1", "photo-2", "photo-3"], server: server)
+            .sorted { $0.photoID < $1.photoID }.map(\.state)
+        #expect(states == [.deleted, .accepted, .deleted])
+    }
+
     @Test("only deletions on the server that were not accepted become uncertain")
     func doubt() throws {
         let store = try LibraryStore(in: fixture.directory)

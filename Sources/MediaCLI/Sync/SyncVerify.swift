@@ -12,8 +12,8 @@ struct SyncVerify: ServerCommand {
         abstract: "Compare server, index and local copies without changing them.",
         discussion: """
             Lists all photos on the server again. Without --server-files or --server-content, the files on the server are not \
-            checked. A changed copy is reported until the photo's own bytes are on this machine again, even after sync push \
-            --changed. Exits with 3 if there are differences.
+            checked. A changed copy is reported until the photo's own bytes are on this machine again, and the changed file \
+            was uploaded (sync push --changed) or removed. Exits with 3 if there are differences.
 
             Examples:
               mediactl sync verify
@@ -111,6 +111,10 @@ struct VerifyRun: Sendable {
                         + (statistics.kinds.total == 0
                             ? "no differences" : Formats.count(statistics.kinds.total, "difference"))
                 )
+                if result.foreignCopies > 0 {
+                    let copies = result.foreignCopies == 1 ? "1 copy" : "\(result.foreignCopies) copies"
+                    console.note("not compared: \(copies) of photos in another account on this server")
+                }
                 console.note(serverCheck.scope(of: result))
                 advise(statistics)
             }
@@ -143,6 +147,14 @@ struct VerifyRun: Sendable {
             console.note(
                 "changed copies were edited or are damaged; download the photos again, under other names, with: "
                     + "mediactl sync download \(ids.joined(separator: " ")) --output DIR"
+            )
+        }
+        let edited = statistics.edited
+        if !edited.isEmpty {
+            let paths = edited.count > Continuation.maximumPaths ? ["PATH"] : edited.map { ShellWord.quoted($0) }
+            console.note(
+                "photos of changed copies are intact in other files; remove damaged copies or upload edited ones with: "
+                    + "mediactl sync push --changed \(paths.joined(separator: " "))"
             )
         }
         if has(.serverMissing, .serverEmpty, .serverLength, .serverDamaged) {
@@ -188,12 +200,19 @@ struct VerifyRun: Sendable {
 private final class VerifyStatistics: Sendable {
     let kinds = ItemStatistics<SyncDifference.Kind>()
     private let photos = Mutex<(changed: Set<String>, orphaned: Set<String>)>(([], []))
+    private let intact = Mutex<[[UInt8]]>([])
 
-    /// The photos with a changed copy that the server still has.
+    /// The photos with a changed copy and without an intact one that the server still has.
     var changed: [String] { photos.withLock { $0.changed.sorted() } }
+    /// The changed copies of photos with an intact copy.
+    var edited: [[UInt8]] { intact.withLock { $0.sorted { $0.lexicographicallyPrecedes($1) } } }
 
     func add(_ difference: SyncDifference) {
         kinds.add(difference.kind, .partly)
+        if difference.hasIntactCopy, let path = difference.path {
+            intact.withLock { $0.append(path) }
+            return
+        }
         photos.withLock { photos in
             switch difference.kind {
             case .copyOrphaned: photos.orphaned.insert(difference.photoID)

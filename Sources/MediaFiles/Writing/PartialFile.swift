@@ -33,8 +33,8 @@ package final class PartialFile: Sendable {
 
     /// Creates the file (0600), or opens the one left by an earlier process, and locks it.
     ///
-    /// - Throws: `.busy` if another process is writing it; `.unsafe` for anything other than a regular file that
-    ///   belongs to this user and has no other name; such an entry is not changed.
+    /// - Throws: `.busy` if another process has locked it, or has replaced it each time; `.unsafe` for anything other
+    ///   than a regular file that belongs to this user and has no other name; such an entry is not changed.
     package static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         let bytes = Array(name.utf8)
         // The former owner may rename or remove the file between our open and our lock: open it again.
@@ -49,6 +49,8 @@ package final class PartialFile: Sendable {
         let known = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         let cName = name.cString
         var descriptor = openat(directory.descriptor, cName, known | O_CREAT | O_EXCL, 0o600)
+        // The directory was removed: no other process is involved, and waiting would not help.
+        if descriptor < 0, errno == ENOENT { throw FileWriteError(errno: ENOENT, path: directory.path) }
         if descriptor < 0, errno == EEXIST { descriptor = openat(directory.descriptor, cName, known, 0) }
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -226,7 +228,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case denied
         /// The name is taken; nothing was replaced.
         case exists
-        /// Another process is writing it.
+        /// Another process has locked or replaced it.
         case busy
         /// An entry that must not be written through: a symbolic link, a device, another user's file.
         case unsafe
@@ -274,7 +276,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case .full: "no space left on the disk"
         case .denied: "not writable"
         case .exists: "a file with this name exists"
-        case .busy: "another process is writing it"
+        case .busy: "another process has locked or replaced it"
         case .unsafe: "a link or a file of another type has this name"
         case .unsynced(let reason): "it is complete, but could not be synced to disk: \(reason)"
         case .io(let code): SystemError.words(code)

@@ -8,7 +8,8 @@ public struct PhotoDeletion: Sendable, Equatable {
     public enum State: String, Sendable, CaseIterable, Codable {
         /// The photo is not uploaded again, and each push counts it.
         case deleted
-        /// The user has accepted the deletion: it is no longer counted.
+        /// The user has accepted the deletion: it is no longer counted, until the photo is on the server again and then
+        /// deleted again.
         case accepted
         /// The server may have deleted the photo on its own, because of its ownership defect, or a repair deleted it:
         /// the photo is uploaded again.
@@ -70,11 +71,26 @@ extension LibraryStore {
         try values(where: "state = ? AND server = ?", [state.rawValue], server)
     }
 
-    /// Stores new deletions in one commit; existing ones are not changed.
+    /// Stores new deletions in one commit; existing ones are not changed. A new deletion of the same bytes ends the
+    /// acceptance of earlier ones: the photo was uploaded again since, and deleted again.
     public func add(_ deletions: [PhotoDeletion]) throws(StoreError) {
         guard !deletions.isEmpty else { return }
         try connection.write { db in
-            for deletion in deletions { try Stored(deletion).insert(db, onConflict: .ignore) }
+            let reopen = try db.cachedStatement(
+                sql: """
+                    UPDATE photo_deletions SET state = ?1 WHERE sha256 = ?2 AND server = ?3 AND state = ?4
+                        AND NOT EXISTS (SELECT 1 FROM photo_deletions WHERE photo_id = ?5 AND server = ?3)
+                    """
+            )
+            for deletion in deletions {
+                try reopen.execute(
+                    arguments: [
+                        deletion.state.rawValue, deletion.sha256, deletion.server,
+                        PhotoDeletion.State.accepted.rawValue, deletion.photoID,
+                    ]
+                )
+                try Stored(deletion).insert(db, onConflict: .ignore)
+            }
         }
     }
 

@@ -17,6 +17,7 @@ actor DownloadPlanner {
     private static let remembered = 16
 
     private let account: SyncAccount
+    private let key: String
     private let root: [UInt8]
     /// nil for a dry run into a directory that does not exist.
     private let target: TargetDirectory?
@@ -31,8 +32,9 @@ actor DownloadPlanner {
     /// Names reserved for photos that are not downloaded yet.
     private var reserved: [String: Keys]?
 
-    init(account: SyncAccount, target: TargetDirectory?, root: [UInt8], isDryRun: Bool) {
+    init(account: SyncAccount, key: String, target: TargetDirectory?, root: [UInt8], isDryRun: Bool) {
         self.account = account
+        self.key = key
         self.target = target
         self.root = target?.path ?? root
         self.isDryRun = isDryRun
@@ -86,6 +88,7 @@ actor DownloadPlanner {
             place: DownloadPlace(takenAt: photo.takenAt, name: ""),
             copy: PhotoCopy(
                 server: account.server,
+                account: key,
                 photoID: photo.id,
                 path: [],
                 state: .planned,
@@ -109,6 +112,7 @@ actor DownloadPlanner {
                 plan.copy.sha256 = known.sha256
             } else {
                 plan.copy = known
+                plan.copy.account = key
                 // The listing may have changed.
                 plan.copy.serverSHA256 = photo.sha256
             }

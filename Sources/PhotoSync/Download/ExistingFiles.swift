@@ -11,11 +11,13 @@ final class ExistingFiles: Sendable {
     private static let remembered = 16
 
     private let session: DownloadSession
+    private let key: String
     private let target: TargetDirectory
     private let listings = Mutex<[Listing]>([])
 
-    init(session: DownloadSession, target: TargetDirectory) {
+    init(session: DownloadSession, key: String, target: TargetDirectory) {
         self.session = session
+        self.key = key
         self.target = target
     }
 
@@ -189,6 +191,7 @@ final class ExistingFiles: Sendable {
     private func copy(_ candidate: Candidate, _ digest: TreeHashing.Digest) -> PhotoCopy {
         PhotoCopy(
             server: session.account.server,
+            account: key,
             photoID: candidate.photo.id,
             path: candidate.path,
             state: .present,

@@ -148,7 +148,10 @@ public struct Pull: Sendable {
         let isFull = outcome.run.kind == .full
         try await StoreWork.run { [account] in
             if changes.gone > 0 { try account.recordDeletions() }
-            if isFull { try account.removeUndoneDeletions(before: outcome.run.beganAt) }
+            if isFull || changes.added + changes.changed > 0 {
+                try account.removeUndoneDeletions(before: outcome.run.beganAt, isFull: isFull)
+            }
+            if isFull { try account.assignListedCopies() }
         }
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }

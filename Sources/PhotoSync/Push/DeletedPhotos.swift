@@ -14,13 +14,16 @@ extension SyncAccount {
         }
     }
 
-    /// Removes the records of repairs that were interrupted before they deleted a photo; if the photo is deleted later,
-    /// the record would cause a push to upload it again. A repair that began during the listing may have deleted a
-    /// photo that was already listed, so its record is kept. `began` is when the full listing began.
-    func removeUndoneDeletions(before began: Date) throws {
-        let expected = try library.deletions(of: server, state: .purged).filter { $0.foundAt < began }.map(\.photoID)
-        guard !expected.isEmpty else { return }
-        for id in try photosByID(expected).keys {
+    /// Removes the records of accepted deletions of photos that are listed again; a later deletion would otherwise
+    /// count as accepted. After a full listing, also removes the records of repairs that were interrupted before they
+    /// deleted a photo; if the photo is deleted later, the record would cause a push to upload it again. A repair that
+    /// began during the listing may have deleted a photo that was already listed, so its record is kept. `began` is
+    /// when the listing began.
+    func removeUndoneDeletions(before began: Date, isFull: Bool) throws {
+        var deletions = try library.deletions(of: server, state: .accepted)
+        if isFull { deletions += try library.deletions(of: server, state: .purged).filter { $0.foundAt < began } }
+        guard !deletions.isEmpty else { return }
+        for id in try photosByID(deletions.map(\.photoID)).keys {
             try library.removeDeletion(ofPhoto: id, server: server)
         }
     }
@@ -61,9 +64,10 @@ extension PhotoDeletion {
 /// - deletions stored in the library;
 /// - photos that are marked as deleted in the index but not yet stored in the library, because the pull was interrupted
 ///   right after its listing ended;
-/// - copies, including rewritten ones, of photos that a complete listing does not contain.
+/// - copies of this account's photos, including rewritten ones, of which a complete listing does not contain the photo.
 struct DeletedPhotos {
     let account: SyncAccount
+    private let key: String
     private let isComplete: Bool
     private let state: PhotoDeletion.State
     private let foundAt: Date
@@ -71,6 +75,7 @@ struct DeletedPhotos {
     /// Blocks, as do the methods.
     init(_ account: SyncAccount) throws {
         self.account = account
+        key = try account.indexKey()
         // Without a complete listing for this user, absence from the index proves nothing.
         isComplete = try account.state()?.lastFullAt != nil
         state = try account.stateOfNewDeletions()
@@ -85,7 +90,7 @@ struct DeletedPhotos {
         guard isComplete else { return found.compactMapValues(Self.last) }
         let copies = try library.copies(withDigests: digests, server: server).filter { $0.state == .present }
         let listed = try account.photosByID(copies.map(\.photoID))
-        let lost = copies.filter { listed[$0.photoID] == nil }
+        let lost = copies.filter { $0.mayBelong(to: key) && listed[$0.photoID] == nil }
         let known = try stored(lost.map(\.photoID))
         for copy in lost {
             let deletion = known[copy.photoID] ?? PhotoDeletion(copy, state: state, foundAt: foundAt)
@@ -107,7 +112,9 @@ struct DeletedPhotos {
         }
         let listed = try account.photosByID(ids)
         for copy in try account.library.copies(ofPhotos: ids, server: account.server)
-        where copy.state == .present && listed[copy.photoID] == nil && found[copy.photoID] == nil {
+        where copy.state == .present && copy.mayBelong(to: key) && listed[copy.photoID] == nil
+            && found[copy.photoID] == nil
+        {
             found[copy.photoID] = PhotoDeletion(copy, state: state, foundAt: foundAt)
         }
         return found.filter { listed[$0.key] == nil }

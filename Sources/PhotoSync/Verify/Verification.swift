@@ -89,11 +89,15 @@ public struct Verification: Sendable {
     // MARK: Copies
 
     private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ report: VerificationReport) throws {
+        let key = try account.indexKey()
         try account.library.forEachBlockOfCopies(of: account.server) { block in
             let found = try live.photos(Array(Set(block.map(\.photoID))))
             let listed = block.filter { found[$0.photoID] != nil }
+            let unlisted = block.filter { found[$0.photoID] == nil }
+            let foreign = unlisted.filter { !$0.mayBelong(to: key) && $0.hasFile }
+            report.change { $0.foreignCopies += Int64(foreign.count) }
             // A replaced copy is not reported once its photo is deleted on the server.
-            let others = block.filter { found[$0.photoID] == nil && $0.state != .replaced }
+            let others = unlisted.filter { $0.mayBelong(to: key) && $0.state != .replaced }
             let accepted = try account.acceptedDeletions(others.map(\.photoID))
             let orphaned = others.filter { !accepted.contains($0.photoID) && $0.hasFile }
             for copy in orphaned { report.end(SyncDifference(copy, .copyOrphaned)) }
@@ -113,7 +117,11 @@ public struct Verification: Sendable {
                     report.change { $0.copies += 1 }
                 }
                 guard var difference = found else { return }
-                if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
+                let isChanged = difference.kind == .copyChanged && copy.state == .present
+                if difference.isOfAbsence || copy.state == .replaced, await isElsewhere(copy) { return }
+                // The bytes of another verified copy of the photo, for example one that the server has rewritten.
+                if isChanged, otherCopies(of: copy).contains(where: { $0.sha256 == found?.found }) { return }
+                if isChanged { difference.hasIntactCopy = await hasIntactCopy(besides: copy) }
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
                 report.end(difference)
             }
@@ -121,11 +129,26 @@ public struct Verification: Sendable {
     }
 
     /// Whether the photo is stored on this machine under another name, so a download would not fetch it again.
-    private func isElsewhere(_ copy: PhotoCopy) -> Bool {
-        let copies = (try? account.library.copies(ofPhotos: [copy.photoID], server: account.server)) ?? []
-        return copies.contains {
-            $0.path != copy.path && $0.state == .present && LocalCopies.condition(of: $0) == .unchanged
+    private func isElsewhere(_ copy: PhotoCopy) async -> Bool {
+        for other in otherCopies(of: copy) {
+            if LocalCopies.condition(of: other) == .unchanged { return true }
+            // The file was moved over an earlier copy.
+            if let digest = copy.sha256, await check.difference(of: other)?.found == digest { return true }
         }
+        return false
+    }
+
+    /// Whether the content of another copy of the photo is unchanged.
+    private func hasIntactCopy(besides copy: PhotoCopy) async -> Bool {
+        for other in otherCopies(of: copy) {
+            if await check.difference(of: other) == nil { return true }
+        }
+        return false
+    }
+
+    private func otherCopies(of copy: PhotoCopy) -> [PhotoCopy] {
+        let copies = (try? account.library.copies(ofPhotos: [copy.photoID], server: account.server)) ?? []
+        return copies.filter { $0.path != copy.path && $0.state == .present }
     }
 
     /// The ID of the photo that the bytes at a path were uploaded as.
@@ -262,8 +285,9 @@ public struct SyncDifference: Sendable, Equatable {
         case originChanged = "origin_changed"
         /// The copy no longer exists.
         case copyMissing = "copy_missing"
-        /// The copy's bytes differ from those downloaded or uploaded. Also reported after they were uploaded as another
-        /// photo (`uploadedAs`), until the photo's own bytes are on this machine again.
+        /// The copy's bytes differ from those downloaded or uploaded, and from those of the photo's other copies. Also
+        /// reported after they were uploaded as another photo (`uploadedAs`), until the photo's own bytes are on this
+        /// machine again.
         case copyChanged = "copy_changed"
         /// The copy cannot be read, so it is unknown whether it changed.
         case copyUnreadable = "copy_unreadable"
@@ -297,6 +321,8 @@ public struct SyncDifference: Sendable, Equatable {
     public var found: String?
     /// ID of the photo that the changed bytes were uploaded as.
     public var uploadedAs: String?
+    /// For a changed copy: whether the photo's bytes are in another file of this machine.
+    public var hasIntactCopy = false
 }
 
 /// Counts of a comparison.
@@ -305,6 +331,9 @@ public struct VerificationResult: Sendable, Equatable {
     public var photos: Int64 = 0
     /// Compared copies, without those that are missing or unreadable.
     public var copies: Int64 = 0
+    /// Copies that were recorded for another account of the server, and whose photos this account does not list. They
+    /// were not compared.
+    public var foreignCopies: Int64 = 0
     /// Photos whose server files were checked, including those with a difference.
     public var serverFiles: Int64 = 0
     public var counts: [SyncDifference.Kind: Int] = [:]

@@ -130,6 +130,21 @@ import Testing
         #expect(site.connections == 0)
     }
 
+    /// SQLite reports neither the file nor its owner.
+    @Test(arguments: ["-wal", "-shm"]) func aReadOnlyLogIsReportedWithItsOwner(companion: String) async throws {
+        let site = try ScriptedSite()
+        var fixture = try Self.usedFixture(site.address)
+        let path = Self.database(fixture).path + companion
+        // While another connection exists, SQLite does not remove these files.
+        let store = try fixture.store()
+        #expect(try !store.isEmpty() && chmod(path, 0o400) == 0)
+        let report = try await fixture.uploadWithoutPrivileges()
+        withExtendedLifetime(store) {}
+        let owner = "check its permissions (owner \(NSUserName()), mode 0400)"
+        report.expect(ExpectedFault(12, "store_unusable", "tokens.sqlite\(companion)\"", hint: owner))
+        #expect(site.connections == 0)
+    }
+
     /// If there is a store, the disk has room for it, but not for one more upload.
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement), arguments: [false, true])
     func fullDiskIsFoundBeforeSending(hasStore: Bool) async throws {

@@ -230,6 +230,36 @@ import Testing
         #expect(verify.errors.contains(command), "\(verify.errors)")
     }
 
+    /// After the download, the note is about the changed file. The server has rewritten the photo, so the download has
+    /// other bytes than the upload.
+    @Test(arguments: ["upload", "remove", "replace"])
+    func aChangedCopyIsReportedUntilItsHintsWereFollowed(action: String) async throws {
+        let fixture = try await SyncFixture.loggedIn()
+        let original = try fixture.photos("a.jpg") + "/a.jpg"
+        try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: original))
+        #expect(try await fixture.run("sync", "push", original).exitCode == 0)
+        try await fixture.sandbox.photoSync("POST", "rewrite")
+        _ = try await fixture.run("sync", "--full")
+        try Data("edited, or damaged".utf8).write(to: URL(fileURLWithPath: original))
+        let id = try #require(try await fixture.sandbox.photos().first?.id)
+        let first = try await fixture.run("sync", "verify")
+        #expect(first.exitCode == 3 && first.errors.contains("mediactl sync download \(id) --output DIR\n"))
+        let out = fixture.runner.home.file("out")
+        let download = try await fixture.json("sync", "download", id, "--output", out)
+        #expect(download.states == ["rewritten"])
+        let second = try await fixture.run("sync", "verify")
+        #expect(second.exitCode == 3 && !second.errors.contains("sync download"), "\(second.errors)")
+        #expect(second.errors.contains("mediactl sync push --changed \(original)\n"), "\(second.errors)")
+        let downloaded = try #require(download.items.first?["path"] as? String)
+        switch action {
+        case "upload": #expect(try await fixture.run("sync", "push", "--changed", original).exitCode == 0)
+        case "remove": try FileManager.default.removeItem(atPath: original)
+        default: #expect(rename(downloaded, original) == 0)
+        }
+        let last = try await fixture.json("sync", "verify")
+        #expect(last.result.exitCode == 0 && last.items.isEmpty, "\(last.result)")
+    }
+
     /// The printed commands do not upload or accept more than the push that printed them.
     @Test func hintsRepeatTheSelection() async throws {
         let (changed, pictures) = try await fixtureWithChange()

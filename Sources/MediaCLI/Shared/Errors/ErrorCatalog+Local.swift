@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GigHive
+internal import Glibc
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
@@ -29,7 +30,7 @@ extension StoreError: ReportableError {
         let (message, hint): (String, String) =
             switch kind {
             case .missing: ("cannot use \(file)\(reason)", ErrorCatalog.missingHint)
-            case .notWritable: ("cannot use \(file)\(reason)", "check its permissions, or \(elsewhere)")
+            case .notWritable: ("cannot use \(file)\(reason)", "check its permissions\(rights ?? ""), or \(elsewhere)")
             case .full: ("no space left for \(file)\(reason)", "free some space, or \(elsewhere)")
             case .corrupt where path.hasSuffix("index.sqlite"):
                 ("\(file) is not a usable \(store)\(reason)", "run mediactl sync to rebuild it")
@@ -55,7 +56,8 @@ extension StoreError: ReportableError {
             case .unsafe:
                 (
                     "\(file) has another owner, or is not of the expected type\(reason)",
-                    isTokenStore ? "\(elsewhere), or \(repair)" : elsewhere
+                    (rights.map { "change its owner\($0), or " } ?? "")
+                        + (isTokenStore ? "\(elsewhere), or \(repair)" : elsewhere)
                 )
             case .other: ("the \(store) \(file) failed\(reason)", elsewhere)
             }
@@ -65,6 +67,18 @@ extension StoreError: ReportableError {
             hint: hint,
             isRetryable: kind == .busy
         )
+    }
+
+    /// ` (owner root, mode 0644)` for a file or directory that belongs to another user or, if it is not writable, also
+    /// for one of this user; nil for any other.
+    private var rights: String? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let isDenied = kind == .notWritable && access(path, W_OK) != 0
+        guard isDenied || status.st_uid != geteuid() else { return nil }
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let owner = attributes?[.ownerAccountName] as? String ?? "\(status.st_uid)"
+        return " (owner \(ErrorCatalog.clean(owner)), mode \((status.st_mode & 0o7777).padded(4, radix: 8)))"
     }
 }
 
