@@ -109,7 +109,7 @@ import Testing
                 ("PhotoSync", ErrorCatalog.userFacingError(of: ServerRefusal(response).error())),
                 (
                     "captures",
-                    ErrorCatalog.userFacingError(of: CaptureRefusal(head, body: response.body).error(of: .reading))
+                    ErrorCatalog.userFacingError(of: CaptureRefusal(head, body: response.body).error(of: .other))
                 ),
             ]
             for (server, userFacingError) in ends {

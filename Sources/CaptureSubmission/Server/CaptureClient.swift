@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 package import MediaCrypto
 public import MediaTransport
 
@@ -37,14 +38,22 @@ public struct CaptureClient: Sendable {
         signer: any CaptureSigner,
         evidence: TPM2Evidence?
     ) async throws(CaptureError) -> RegistrationResponse {
-        let registration = Registration(
-            model: model,
-            challenge: challenge,
-            publicKey: signer.publicKey,
-            signature: try await signer.sign(challenge.bytes),
-            evidence: evidence
-        )
-        let request = posting(BytesBody(registration.json), to: "/api/v1/devices/register")
+        let signature = try await signer.sign(challenge.bytes)
+        let proof: JSONObject = [
+            "format": .string(evidence == nil ? "self" : "tpm2"),
+            "public_key": .base64(signer.publicKey.sec1),
+            "challenge": .base64(challenge.bytes),
+            "signature": .base64(signature),
+        ]
+        let value = JSONValue.object([
+            "platform": .string("linux"),
+            "model": .string(model),
+            "has_lidar": .bool(false),
+            // Without evidence, or without its activation, only possession of the key is proven: level `software`.
+            "key_attestation": .object(proof + (evidence?.members ?? [:])),
+        ])
+        let body = BytesBody(WireText.bytes(of: value, for: .mediactl1))
+        let request = posting(body, to: "/api/v1/devices/register")
         return try RegistrationResponse(reading: await response(to: request))
     }
 

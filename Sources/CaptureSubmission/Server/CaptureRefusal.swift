@@ -5,15 +5,6 @@ internal import Outcomes
 /// The meaning of an error response (hash-only contract 1.3, 3.2, 6.2): an error envelope, plain text, or a proxy's
 /// response. Only codes and statuses are matched, never messages.
 struct CaptureRefusal {
-    /// The kind of request, since the meaning of a response depends on it.
-    enum Call {
-        /// May have created a capture.
-        case submission
-        case registration
-        /// Has no side effects except using a counter.
-        case reading
-    }
-
     private let head: HTTPResponseHead
     let serverCode: String?
     /// Whether the response has the form of the server's own errors, not of a proxy's page: the error envelope, or the
@@ -51,21 +42,15 @@ struct CaptureRefusal {
         return isCode && (1...64).contains(text.utf8.count) ? text : nil
     }
 
-    /// `isBodyComplete`: whether the server had received the whole request when it responded.
-    func error(of call: Call, isBodyComplete: Bool = true) -> CaptureError {
-        let tableCall: OutcomeTable.Call =
-            switch call {
-            case .submission: .submission(isWhole: isBodyComplete)
-            case .registration: .registration(isWhole: isBodyComplete)
-            case .reading: .other
-            }
-        let outcome = OutcomeTable.outcome(of: head.status, from: .captures, to: tableCall, mark: serverCode)
+    func error(of call: OutcomeTable.Call) -> CaptureError {
+        let isSubmission = if case .submission = call { true } else { false }
+        let outcome = OutcomeTable.outcome(of: head.status, from: .captures, to: call, mark: serverCode)
         return CaptureError(
             outcome.code,
             detail: sentence.isEmpty ? head.refusalSummary : sentence,
             httpStatus: head.status,
             serverCode: serverCode,
-            isRetryable: outcome.isRetryable || (call == .submission && isForeign(outcome.code)),
+            isRetryable: outcome.isRetryable || (isSubmission && isForeign(outcome.code)),
             value: value(outcome.code)
         )
     }
@@ -97,7 +82,7 @@ extension CaptureError {
     /// it reads the whole body first (contract 1.1).
     package init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
-            self = CaptureRefusal(head, body: []).error(of: .submission)
+            self = CaptureRefusal(head, body: []).error(of: .submission(isWhole: true))
             underlying = error
         } else if error.isBeforeRequest || !error.metrics.bodyComplete {
             self.init(noResponse: error, isRetryable: true)

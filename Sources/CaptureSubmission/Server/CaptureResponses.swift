@@ -2,6 +2,7 @@ internal import Foundation
 internal import MediaCore
 internal import MediaCrypto
 package import MediaTransport
+internal import Outcomes
 
 /// `GET /api/v1/devices/challenge` (hash-only contract 3.2).
 package struct RegistrationChallenge: Sendable, Equatable {
@@ -49,7 +50,7 @@ public struct RemoteCapture: Sendable, Equatable {
 
 extension RegistrationChallenge {
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureResponse.data(of: response, status: 200, call: .reading)
+        let data = try CaptureResponse.data(of: response, status: 200)
         guard let bytes = data["challenge"]?.text.flatMap(Base64.decoded), bytes.count == 32 else {
             throw CaptureResponse.unusable("challenge", response)
         }
@@ -60,7 +61,7 @@ extension RegistrationChallenge {
 extension RegistrationResponse {
     /// - Throws: `.unknownOutcome` for a 201 that cannot be parsed: the device then exists.
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureResponse.data(of: response, status: 201, call: .registration)
+        let data = try CaptureResponse.data(of: response, status: 201, call: .registration(isWhole: true))
         guard let deviceID = data["device_id"].flatMap(CaptureResponse.identifier),
             let level = data["attestation_level"]?.text
         else { throw CaptureResponse.lost("the server registered a device but returned no ID", response) }
@@ -89,14 +90,14 @@ extension SubmissionResponse {
             self = .duplicate(captureID: id)
         default:
             throw CaptureRefusal(response.head, body: response.body)
-                .error(of: .submission, isBodyComplete: response.metrics.bodyComplete)
+                .error(of: .submission(isWhole: response.metrics.bodyComplete))
         }
     }
 }
 
 extension RemoteCapture {
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureResponse.data(of: response, status: 200, call: .reading)
+        let data = try CaptureResponse.data(of: response, status: 200)
         guard let id = data["capture_id"].flatMap(CaptureResponse.identifier) else {
             throw CaptureResponse.unusable("capture_id", response)
         }
@@ -127,7 +128,7 @@ enum CaptureResponse {
     static func data(
         of response: HTTPResponse,
         status: Int,
-        call: CaptureRefusal.Call
+        call: OutcomeTable.Call = .other
     ) throws(CaptureError) -> JSONObject {
         guard response.status == status else {
             throw CaptureRefusal(response.head, body: response.body).error(of: call)

@@ -84,7 +84,7 @@ package struct TPM2Credential: Sendable, Equatable {
     private static let longestMember = 4096
 
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureResponse.data(of: response, status: 200, call: .reading)
+        let data = try CaptureResponse.data(of: response, status: 200)
         func member(_ name: String) throws(CaptureError) -> [UInt8] {
             guard let bytes = data[name]?.text.flatMap(Base64.decoded), (3...Self.longestMember).contains(bytes.count)
             else { throw CaptureResponse.unusable(name, response) }

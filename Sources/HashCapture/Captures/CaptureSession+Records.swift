@@ -159,7 +159,7 @@ extension CaptureSession {
             return outcome
         }
         if record.state == .accepted || record.state == .rejected {
-            return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)
+            return CaptureOutcome(record: record, error: record.refusal, isKnown: true)
         }
         return try await exchange(record.id, try device(), control) { exchange, record throws(CaptureError) in
             try await resume(with: record, choice, exchange)
@@ -174,7 +174,7 @@ extension CaptureSession {
         let isResend = choice == .resend
         switch record.state {
         case .accepted, .rejected:
-            return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)
+            return CaptureOutcome(record: record, error: record.refusal, isKnown: true)
         case .submitted:
             return CaptureOutcome(record: record, error: CaptureError(.busy, isRetryable: true, value: record.id))
         case .pending where record.signingFailures >= CaptureSession.signingLimit && !isResend:
@@ -260,14 +260,17 @@ extension CaptureSession {
         try keep(record)
         return record
     }
+}
 
-    private static func refusal(of record: CaptureRecord) -> CaptureError? {
-        guard record.state == .rejected else { return nil }
-        return CaptureError(
-            record.errorCode.flatMap(OutcomeCode.init(rawValue:)) ?? .badRequest,
-            detail: record.errorDetail ?? "",
-            httpStatus: record.httpStatus,
-            value: record.id
-        )
+extension CaptureRecord {
+    /// The error of the last attempt, as stored.
+    package var storedError: CaptureError {
+        let code: OutcomeCode =
+            errorCode.flatMap { .init(rawValue: $0) }
+            ?? (state == .rejected ? .badRequest : state == .pending ? .signingFailed : .unknownOutcome)
+        return CaptureError(code, detail: errorDetail ?? "", httpStatus: httpStatus, value: id)
     }
+
+    /// The error of a capture that the server refused permanently: it proves nothing there.
+    package var refusal: CaptureError? { state == .rejected ? storedError : nil }
 }

@@ -12,23 +12,6 @@ public struct DepthMap: Sendable {
     public let samples: [Float]
     let extent: DepthExtent
 
-    /// nil if the number of samples is not `width` × `height`, or a side is below 1.
-    public init?(width: Int, height: Int, samples: [Float]) {
-        var extent = DepthExtent()
-        samples.withUnsafeBufferPointer { extent.add($0) }
-        self.init(width: width, height: height, samples: samples, extent: extent)
-    }
-
-    /// For samples whose extent was computed while they were read.
-    init?(width: Int, height: Int, samples: [Float], extent: DepthExtent) {
-        let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
-        guard width > 0, height > 0, !isTooLarge, samples.count == count else { return nil }
-        self.width = width
-        self.height = height
-        self.samples = samples
-        self.extent = extent
-    }
-
     /// The samples as little-endian binary32, as in the contract's files.
     public var littleEndianBytes: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: samples.count * 4) { buffer, count in
@@ -38,6 +21,17 @@ public struct DepthMap: Sendable {
             }
             count = samples.count * 4
         }
+    }
+}
+
+extension DepthMap {
+    /// nil if the number of samples is not `width` × `height`, or a side is below 1.
+    public init?(width: Int, height: Int, samples: [Float]) {
+        let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
+        guard width > 0, height > 0, !isTooLarge, samples.count == count else { return nil }
+        var extent = DepthExtent()
+        samples.withUnsafeBufferPointer { extent.add($0) }
+        self.init(width: width, height: height, samples: samples, extent: extent)
     }
 }
 
@@ -225,21 +219,8 @@ extension DepthMapContent {
         }
         let sampleCount = try layout.accept(width: width, height: height)
         let encoding = Encoding(byteCount: 4, isBigEndian: false)
-        return try .of(width, height, samples(at: 0, count: sampleCount, encoding))
-    }
-}
-
-extension DepthMap {
-    static func of(
-        _ width: Int,
-        _ height: Int,
-        _ samples: DepthMapContent.Samples
-    ) throws(DepthMapError) -> DepthMap {
-        let (values, extent) = (samples.values, samples.extent)
-        guard let map = DepthMap(width: width, height: height, samples: values, extent: extent) else {
-            throw DepthMapError("\(values.count) samples for \(width)x\(height)")
-        }
-        return map
+        let samples = try samples(at: 0, count: sampleCount, encoding)
+        return DepthMap(width: width, height: height, samples: samples.values, extent: samples.extent)
     }
 }
 
@@ -275,10 +256,9 @@ enum DepthImage {
                 throw DepthMapError("\(bytes.count) bytes of PNG cannot contain \(width)x\(height) samples")
             }
             let samples = try samples(of: bytes, count: sampleCount, scale: scale)
-            guard let map = DepthMap(width: width, height: height, samples: samples) else {
-                throw DepthMapError("\(samples.count) samples for \(width)x\(height)")
-            }
-            return map
+            var extent = DepthExtent()
+            samples.withUnsafeBufferPointer { extent.add($0) }
+            return DepthMap(width: width, height: height, samples: samples, extent: extent)
         }
 
         private static func header(of bytes: [UInt8]) throws(DepthMapError) -> depth_png_header {

@@ -118,7 +118,7 @@ extension DepthMapContent {
                 for x in 0..<width { samples.values[y * width + x] = columns[x * height + y] }
             }
         }
-        return try .of(width, height, samples)
+        return DepthMap(width: width, height: height, samples: samples.values, extent: samples.extent)
     }
 }
 
@@ -182,6 +182,6 @@ extension DepthMapContent {
             let lower = (header.height - 1 - row) * header.width
             for x in 0..<header.width { samples.values.swapAt(upper + x, lower + x) }
         }
-        return try .of(header.width, header.height, samples)
+        return DepthMap(width: header.width, height: header.height, samples: samples.values, extent: samples.extent)
     }
 }

@@ -83,18 +83,11 @@ public struct DeviceEnrollment: Sendable {
         }
         let earlier = try checkPlace(plan)
         let (source, key) = try await control.canceling { () throws(CaptureError) in try await self.key(plan) }
-        let signer = StoppableSigner(key, control)
         CaptureFailpoint.keyWritten.reach()
         let device: CaptureDeviceRecord
         do throws(CaptureError) {
-            let response = try await session.client.register(
-                model: plan.model,
-                challenge: try await session.client.challenge(),
-                signer: signer,
-                evidence: plan.evidence
-            )
-            CaptureFailpoint.deviceRegistered.reach()
-            device = try keep(response.deviceID, plan, try level(response, plan.evidence), source, signer)
+            let challenge = try await session.client.challenge()
+            device = try await register(plan, source, key, challenge, plan.evidence, control: control)
         } catch {
             // After an unknown outcome, the key may be registered.
             if plan.key == .new, error.code != .unknownOutcome { keys.remove(source) }

@@ -53,7 +53,16 @@ extension DeviceEnrollment {
             )
             // Sign only after the tools have exited: some connections to a TPM allow only one program at a time.
             let source = known?.source ?? .provider(uri: "handle:" + handle, provider: "tpm2", isOurs: true)
-            let device = try await register(plan, source, publicKey, challenge, evidence, control: control)
+            let key = try await DeviceKey(session.dependencies.directory).signer(at: source, publicKey: nil)
+            guard key.publicKey == publicKey else {
+                throw CaptureError(
+                    .tpmUnusable,
+                    detail: "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI "
+                        + "to the same TPM"
+                )
+            }
+            CaptureFailpoint.keyWritten.reach()
+            let device = try await register(plan, source, key, challenge, evidence, control: control)
             await removeReplacedKey(of: earlier, in: tpm, control: control)
             return device
         } catch {
@@ -63,23 +72,15 @@ extension DeviceEnrollment {
         }
     }
 
-    private func register(
+    /// Registers a key that is stored, and stores the device.
+    func register(
         _ plan: Plan,
         _ source: CaptureDeviceRecord.KeySource,
-        _ publicKey: VerifyingKey,
+        _ key: any CaptureSigner,
         _ challenge: RegistrationChallenge,
-        _ evidence: TPM2Evidence,
+        _ evidence: TPM2Evidence?,
         control: TransferControl
     ) async throws(CaptureError) -> CaptureDeviceRecord {
-        let key = try await DeviceKey(session.dependencies.directory).signer(at: source, publicKey: nil)
-        guard key.publicKey == publicKey else {
-            throw CaptureError(
-                .tpmUnusable,
-                detail:
-                    "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI to the same TPM"
-            )
-        }
-        CaptureFailpoint.keyWritten.reach()
         let signer = StoppableSigner(key, control)
         let response = try await session.client.register(
             model: plan.model,

@@ -77,34 +77,18 @@ struct FullUpload: Sendable {
         return members.json()
     }
 
-    /// The body; it reads the photo through a separate descriptor.
-    func form(metadata: String) throws(CaptureError) -> FullCaptureForm {
+    /// The body (hash-only contract section 7): the compressed depth map, then metadata and photo. The photo is read
+    /// through a separate descriptor while it is sent.
+    func form(metadata: String) throws(CaptureError) -> MultipartForm {
         let descriptor = try CaptureError.reading(photo.duplicateDescriptor())
-        let content = FileContent(owning: descriptor, byteCount: photo.status.size)
-        return FullCaptureForm(photo: content, depthMap: depthMap, metadata: metadata)
-    }
-}
-
-/// The multipart body of a full upload (hash-only contract section 7): the compressed depth map, then metadata and
-/// photo by `MultipartForm`. The photo is read while it is sent.
-struct FullCaptureForm: RequestBody {
-    private let depthPart: [UInt8]
-    private let rest: MultipartForm
-
-    var byteCount: Int64 { Int64(depthPart.count) + rest.byteCount }
-
-    var contentType: String { rest.contentType }
-
-    /// `photo` is a JPEG, `depthMap` a gzip stream, `metadata` JSON.
-    init(photo: FileContent, depthMap: [UInt8], metadata: String) {
         let boundary = MultipartForm.randomBoundary()
         let head =
             "--\(boundary)\r\nContent-Disposition: form-data; name=\"depth_map\"; filename=\"depth.gz\"\r\n"
             + "Content-Type: application/gzip\r\n\r\n"
-        depthPart = Array(head.utf8) + depthMap + Array("\r\n".utf8)
-        rest = MultipartForm(
+        return MultipartForm(
+            leading: Array(head.utf8) + depthMap + Array("\r\n".utf8),
             fields: [("metadata", metadata)],
-            file: photo,
+            file: FileContent(owning: descriptor, byteCount: photo.status.size),
             name: "photo",
             // Does not disclose the photo's own name.
             fileName: "photo.jpg",
@@ -112,13 +96,13 @@ struct FullCaptureForm: RequestBody {
             boundary: boundary
         )
     }
+}
 
-    func makeReader() -> any RequestBodyReader { Reader(depthPart, rest.makeReader()) }
-
-    /// The digest of the whole body, which is covered by the request's signature. Reads the photo an additional time.
+extension MultipartForm {
+    /// The digest of the whole body, which is covered by the request's signature. Reads the file an additional time.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`.
-    func digest() async throws(CaptureError) -> SHA256Digest {
+    fileprivate func digest() async throws(CaptureError) -> SHA256Digest {
         try await BlockingWork.run { () throws(CaptureError) in
             do {
                 var hasher = try SHA256Hasher()
@@ -137,30 +121,6 @@ struct FullCaptureForm: RequestBody {
             }
         }
     }
-
-    private final class Reader: RequestBodyReader {
-        private let first: [UInt8]
-        private let rest: any RequestBodyReader
-        private var offset = 0
-
-        init(_ first: [UInt8], _ rest: any RequestBodyReader) {
-            self.first = first
-            self.rest = rest
-        }
-
-        func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-            guard offset < first.count else { return try rest.read(into: buffer) }
-            let count = min(buffer.count, first.count - offset)
-            buffer.copyBytes(from: first[offset..<offset + count])
-            offset += count
-            return count
-        }
-
-        func rewind() throws {
-            offset = 0
-            try rest.rewind()
-        }
-    }
 }
 
 extension CaptureClient {
@@ -169,24 +129,23 @@ extension CaptureClient {
     /// This method is not part of `CaptureSubmission`, so that the module that sends hash-only captures has no function
     /// that accepts other bodies.
     ///
-    /// `contentType` contains the form's boundary. `headers` are those of `RequestSignature` for the whole form;
-    /// `requestID` is a UUID that the server echoes. `progress` is called with the bytes of the whole form.
+    /// `headers` are those of `RequestSignature` for the whole form; `requestID` is a UUID that the server echoes.
+    /// `progress` is called with the bytes of the whole form.
     ///
     /// - Throws: Like `submit`.
     package func upload(
-        _ body: any RequestBody,
-        contentType: String,
+        _ form: MultipartForm,
         headers: [HTTPHeader],
         requestID: String,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(CaptureError) -> SubmissionResponse {
-        let form = [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", contentType)]
+        let content = [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType)]
         let request = HTTPRequest(
             .post,
             server.resource("/api/v1/captures"),
-            headers: form + headers + [HTTPHeader("X-Request-Id", requestID)],
-            body: body,
+            headers: content + headers + [HTTPHeader("X-Request-Id", requestID)],
+            body: form,
             repeatability: .atMostOnce,
             timeouts: timeouts,
             destination: .memory(limit: Self.longestResponse)
@@ -248,14 +207,13 @@ extension CaptureExchange {
     }
 
     private func send(
-        _ form: FullCaptureForm,
+        _ form: MultipartForm,
         _ headers: [HTTPHeader],
         _ onProgress: Progressing?
     ) async throws(CaptureError) -> SubmissionResponse {
         do throws(CaptureError) {
             return try await sender.client.upload(
                 form,
-                contentType: form.contentType,
                 headers: headers,
                 requestID: UUID().uuidString.lowercased(),
                 control: control,

@@ -97,26 +97,14 @@ struct VaultKeyFile {
         guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
             throw CaptureError(.vaultUnusable, detail: "the vault no longer exists", path: path)
         }
-        let file = try makeDraft(in: captures)
-        do {
-            let text = try StreamingAEAD.Key.generate().withBytes { HexText.lowerCase($0) } + "\n"
-            try Array(text.utf8).withUnsafeBytes { _ = try file.append($0) }
-            try file.sync()
-            try file.publish(as: Array(Self.name.utf8))
-        } catch let error as FileWriteError where error.kind == .exists {
-            file.discard()
-        } catch {
-            file.discard()
-            throw error
-        }
-    }
-
-    /// A process that removes drafts may lock a new one first; another one is then created.
-    private func makeDraft(in captures: TargetDirectory) throws(FileWriteError) -> BlobFile {
+        let text = try StreamingAEAD.Key.generate().withBytes { HexText.lowerCase($0) } + "\n"
         while true {
+            let draft = WholeFile(in: captures, temporaryName: Self.draftPrefix + UUID().uuidString, audience: .owner)
             do throws(FileWriteError) {
-                return try BlobFile(Self.draftPrefix + UUID().uuidString, in: captures)
+                return try draft.write(Array(text.utf8), as: Array(Self.name.utf8), replacing: false)
             } catch {
+                if error.kind == .exists { return }
+                // A process that removes drafts may lock a new one first; another one is then created.
                 guard error.kind == .busy else { throw error }
             }
         }

@@ -60,7 +60,7 @@ struct BundleReading: Sendable {
         unsignedMembers =
             CaptureBundle.unsignedMembers(of: record)
             + members.map { $0.name }.filter { !Self.signedMembers.contains($0) }.sorted()
-        keyHash = try SHA256Digest.of(CaptureBundle.subjectPublicKeyInfo(key)).hex
+        keyHash = try SHA256Digest.of(VerifyingKey(sec1: key).der()).hex
         verification = CaptureVerification(
             ofBundle: record,
             file: file.finding,

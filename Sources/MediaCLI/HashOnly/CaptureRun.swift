@@ -124,17 +124,8 @@ struct CaptureItem: Sendable {
         /// Stopped before a record was written.
         case cancelled
 
-        init(_ state: CaptureRecord.State) {
-            self =
-                switch state {
-                case .pending: .pending
-                case .queued: .queued
-                case .submitted: .submitted
-                case .accepted: .accepted
-                case .rejected: .rejected
-                case .unknownOutcome: .unknownOutcome
-                }
-        }
+        /// Every state of a record is also one of a capture.
+        init(_ state: CaptureRecord.State) { self = Self(rawValue: state.rawValue) ?? .failed }
     }
 
     /// The path as entered by the user or as stored in the record; nil for a digest.
@@ -215,13 +206,7 @@ struct CaptureItem: Sendable {
         let operation: CaptureOperation =
             record.state == .accepted ? .verification : record.mode == .full ? .upload(continuation) : .submission
         if let error = outcome.error { return ErrorCatalog.userFacingError(of: error, in: operation) }
-        let code: OutcomeCode =
-            record.errorCode.flatMap { .init(rawValue: $0) }
-            ?? (record.state == .rejected ? .badRequest : record.state == .pending ? .signingFailed : .unknownOutcome)
-        return ErrorCatalog.userFacingError(
-            of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id),
-            in: operation
-        )
+        return ErrorCatalog.userFacingError(of: record.storedError, in: operation)
     }
 
     var exitCode: ExitCode { error?.exitCode ?? .success }

@@ -3,6 +3,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
 internal import MediaCore
+internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -209,7 +210,9 @@ struct CaptureBundle: Sendable {
 
     /// The format is defined by `docs/schemas/hash-only-bundle-1.json`.
     var json: JSONValue {
-        .object([
+        // An invalid key in the record is reported by `CaptureSession.disagreement`.
+        let pem = (try? VerifyingKey(sec1: key).pem()).map { String(decoding: $0, as: UTF8.self) }
+        return .object([
             "schema": .string(BundleReading.schema), "capture_id": .string(record.id),
             "server": .string(record.server), "server_capture_id": JSONValue(record.serverCaptureID),
             "profile": .string(record.profile), "rp_id": JSONValue(record.rpID),
@@ -219,7 +222,7 @@ struct CaptureBundle: Sendable {
             "created_at": .time(record.createdAt),
             "submitted_at": .time(record.submittedAt), "body": base64(body),
             "signed_bytes": base64(signedBytes), "authenticator_data": base64(assertion.authenticatorData),
-            "signature": base64(Self.der(assertion.signature)), "public_key": .string(Self.pem(key)),
+            "signature": base64(ECDSASignature.der(from: assertion.signature) ?? []), "public_key": JSONValue(pem),
         ])
     }
 
@@ -233,37 +236,4 @@ struct CaptureBundle: Sendable {
     }
 
     private func base64(_ bytes: [UInt8]) -> JSONValue { .string(Data(bytes).base64EncodedString()) }
-
-    // MARK: Formats for openssl
-
-    /// `Ecdsa-Sig-Value` (RFC 3279 section 2.2.3) of r‖s.
-    static func der(_ signature: [UInt8]) -> [UInt8] {
-        let numbers = integer(signature.prefix(32)) + integer(signature.suffix(32))
-        return [0x30, UInt8(numbers.count)] + numbers
-    }
-
-    /// A positive INTEGER without redundant zeros (X.690, 8.3).
-    private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var digits = Array(bytes.drop { $0 == 0 })
-        if digits.first.map({ $0 >= 0x80 }) ?? true {
-            digits.insert(0, at: 0)
-        }
-        return [0x02, UInt8(digits.count)] + digits
-    }
-
-    /// `SubjectPublicKeyInfo` (RFC 5480) of an uncompressed P-256 point, in DER.
-    static func subjectPublicKeyInfo(_ point: [UInt8]) -> [UInt8] {
-        let head: [UInt8] = [
-            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01,
-            0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-        ]
-        return head + point
-    }
-
-    static func pem(_ point: [UInt8]) -> String {
-        let text = Data(subjectPublicKeyInfo(point)).base64EncodedString(options: [
-            .lineLength64Characters, .endLineWithLineFeed,
-        ])
-        return "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----\n"
-    }
 }

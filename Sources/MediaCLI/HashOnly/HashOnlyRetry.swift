@@ -51,12 +51,35 @@ struct HashOnlyRetry: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let context = try await CaptureContext.open(console, global, connection)
-        let run = RetryRun(
-            context: context,
-            isDryRun: dryRun,
-            choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary
-        )
-        return try await run.run(try records(context))
+        let choice: CaptureSession.RetryChoice = resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary
+        let records = try records(context)
+        try console.start(["items": JSONValue(records.count), "dry_run": .bool(dryRun)])
+        if records.isEmpty {
+            console.note("no unfinished captures")
+        }
+        let origins = Set(records.compactMap { try? ServerURL($0.server, allowingPath: true).origin })
+        let isOneServer = origins.count == 1
+        // No other server is contacted, so the connection options can only be for this one.
+        if isOneServer, let origin = origins.first { context.settings.trusts.name(origin) }
+        let run = CaptureRun(context.settings)
+        let jobs = records.map { record in
+            CaptureRun.Job(path: record.path, readsMedia: false) { [dryRun] control, _ in
+                guard !dryRun else { return CaptureItem(planned: record) }
+                var item: CaptureItem
+                do {
+                    let session = try context.confidential(try context.session(for: record))
+                    item = CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)
+                } catch {
+                    item = CaptureItem(failure: error, path: record.path, record: record)
+                }
+                if !isOneServer, item.error?.code == OutcomeCode.certificateUntrusted.rawValue {
+                    item.error?.hint = "to trust its CA: mediactl hash-only retry \(record.id.prefix(8)) --cacert FILE"
+                }
+                return item
+            }
+        }
+        let isDone = await run.run(jobs) { report($0, isBatch: records.count > 1, in: context) }
+        return run.conclude(isDone: isDone, [:])
     }
 
     private func records(_ context: CaptureContext) throws -> [CaptureRecord] {
@@ -87,46 +110,9 @@ struct HashOnlyRetry: ContextCommand {
         let unfinished: [CaptureRecord] = records.filter(\.isOpen).reversed()
         return unfinished.filter { !$0.state.isUnsent } + unfinished.filter(\.state.isUnsent)
     }
-}
 
-struct RetryRun: Sendable {
-    let context: CaptureContext
-    let isDryRun: Bool
-    let choice: CaptureSession.RetryChoice
-
-    private var console: Console { context.console }
-
-    func run(_ records: [CaptureRecord]) async throws -> ExitCode {
-        try console.start(["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
-        if records.isEmpty {
-            console.note("no unfinished captures")
-        }
-        let origins = Set(records.compactMap { try? ServerURL($0.server, allowingPath: true).origin })
-        let isOneServer = origins.count == 1
-        // No other server is contacted, so the connection options can only be for this one.
-        if isOneServer, let origin = origins.first { context.settings.trusts.name(origin) }
-        let run = CaptureRun(context.settings)
-        let jobs = records.map { record in
-            CaptureRun.Job(path: record.path, readsMedia: false) { [context, choice, isDryRun] control, _ in
-                guard !isDryRun else { return CaptureItem(planned: record) }
-                var item: CaptureItem
-                do {
-                    let session = try context.confidential(try context.session(for: record))
-                    item = CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)
-                } catch {
-                    item = CaptureItem(failure: error, path: record.path, record: record)
-                }
-                if !isOneServer, item.error?.code == OutcomeCode.certificateUntrusted.rawValue {
-                    item.error?.hint = "to trust its CA: mediactl hash-only retry \(record.id.prefix(8)) --cacert FILE"
-                }
-                return item
-            }
-        }
-        let isDone = await run.run(jobs) { report($0, isBatch: records.count > 1) }
-        return run.conclude(isDone: isDone, [:])
-    }
-
-    private func report(_ item: CaptureItem, isBatch: Bool) {
+    private func report(_ item: CaptureItem, isBatch: Bool, in context: CaptureContext) {
+        let console = context.console
         var item = item
         let options = item.record.map { context.hintOptions(for: $0) } ?? HintOptions()
         item.error = item.error?.reaching(options)

@@ -118,8 +118,9 @@ struct HashOnlyVerify: ContextCommand {
             TextRenderer.verification(verification, style: console.outputStyle) + TextRenderer.unsigned(unsigned)
         )
         let failure =
-            failure ?? verification.errors.first.map { ErrorCatalog.userFacingError(of: $0, in: .verification) }
-            ?? (bundle == nil ? refusal(of: record) : nil)
+            failure
+            ?? (verification.errors.first ?? (bundle == nil ? record.refusal : nil))
+            .map { ErrorCatalog.userFacingError(of: $0, in: .verification) }
         var result = ExitCode.success
         if !verification.isGood {
             let error = mismatch(verification, path).reaching(options)
@@ -151,16 +152,6 @@ struct HashOnlyVerify: ContextCommand {
             "unsigned_members": .array(unsigned.map { .string($0) }),
             "confidence_level": JSONValue(verification.remote?.confidenceLevel),
         ])
-    }
-
-    /// The error of a capture that the server refused permanently: it proves nothing there.
-    private func refusal(of record: CaptureRecord) -> UserFacingError? {
-        guard record.state == .rejected else { return nil }
-        let code: OutcomeCode = record.errorCode.flatMap { .init(rawValue: $0) } ?? .badRequest
-        return ErrorCatalog.userFacingError(
-            of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id),
-            in: .verification
-        )
     }
 
     /// The error for failed checks. A lost copy in the vault is not a mismatch of file and capture.

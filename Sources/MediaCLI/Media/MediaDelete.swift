@@ -97,13 +97,6 @@ struct MediaDeletionRun: Sendable {
         var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
     }
 
-    /// A file to delete, or an ID without a file. In the latter case `refusal` is set.
-    private struct Candidate: Sendable {
-        var fileID: Int64
-        var file: ServerMedia?
-        var refusal: UserFacingError?
-    }
-
     private var host: String { session.server.scope }
 
     /// Returns the exit code of the batch; `.notFound` if no file matches.
@@ -138,7 +131,8 @@ struct MediaDeletionRun: Sendable {
 
     // MARK: Finding
 
-    private func candidates(_ choice: Choice) async throws -> [Candidate] {
+    /// The files to delete, and the IDs without a file, which have a `refusal`.
+    private func candidates(_ choice: Choice) async throws -> [Outcome] {
         // The prompt shows all events of a file, so the whole listing is read.
         let listed = try await session.client.media()
         let (ids, query): ([Int64], MediaQuery) =
@@ -146,9 +140,9 @@ struct MediaDeletionRun: Sendable {
             case .ids(let ids): (ids, MediaQuery())
             case .matching(let query): (try await session.client.media(matching: query).map(\.fileID), query)
             }
-        var candidates: [Candidate] = []
+        var candidates: [Outcome] = []
         for id in ids {
-            var candidate = Candidate(fileID: id)
+            var candidate = Outcome(result: DeleteResult(fileID: id, state: .failed, host: host))
             if let asset = try await session.client.asset(id) {
                 let file = listed.first { $0.fileID == id } ?? ServerMedia(fileID: id)
                 candidate.file = file.adding(asset)
@@ -166,11 +160,11 @@ struct MediaDeletionRun: Sendable {
     }
 
     /// A file name is compared with labels and may match unintended files, so `--yes` confirms only one.
-    private func requireOneGuess(_ choice: Choice, _ candidates: [Candidate]) throws(UserFacingError) {
+    private func requireOneGuess(_ choice: Choice, _ candidates: [Outcome]) throws(UserFacingError) {
         guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
             confirmation.isGiven, candidates.count > 1
         else { return }
-        let ids = candidates.map { "\($0.fileID)" }.joined(separator: " ")
+        let ids = candidates.map { "\($0.result.fileID)" }.joined(separator: " ")
         throw .usage(
             "\(candidates.count) files match --file-name \(ErrorCatalog.quoted(name)), and --yes confirms only one",
             hint: "omit --yes, or specify the intended files by their IDs: mediactl media delete \(ids)"
@@ -191,7 +185,7 @@ struct MediaDeletionRun: Sendable {
 
     // MARK: Deleting
 
-    private func processAll(_ candidates: [Candidate], isConfirmed: Bool) async -> [Outcome] {
+    private func processAll(_ candidates: [Outcome], isConfirmed: Bool) async -> [Outcome] {
         var outcomes: [Outcome] = []
         for candidate in candidates {
             guard console.mayContinue else { break }
@@ -203,13 +197,9 @@ struct MediaDeletionRun: Sendable {
     }
 
     /// A signal never interrupts a deletion in flight; it only prevents the next one.
-    private func process(_ candidate: Candidate, isConfirmed: Bool) async -> Outcome {
-        var outcome = Outcome(
-            result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
-            file: candidate.file,
-            refusal: candidate.refusal
-        )
-        guard let file = candidate.file, candidate.refusal == nil else { return outcome }
+    private func process(_ candidate: Outcome, isConfirmed: Bool) async -> Outcome {
+        guard let file = candidate.file, candidate.refusal == nil else { return candidate }
+        var outcome = candidate
         outcome.result.state = .declined
         guard isConfirmed || isDryRun else { return outcome }
         guard let checksum = file.checksumSHA256 else {

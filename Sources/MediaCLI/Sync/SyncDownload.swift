@@ -207,14 +207,9 @@ struct DownloadRun: Sendable {
     }
 
     private func summary(_ statistics: ItemStatistics<DownloadItem.State>, _ bytesReceived: Int64?) -> JSONObject {
-        func count(_ state: DownloadItem.State) -> JSONValue { JSONValue(statistics.count(state)) }
-        return [
+        [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(statistics.total),
-            "verified": count(.verified), "rewritten": count(.rewritten), "present": count(.present),
-            "planned": count(.planned), "unverified": count(.unverified), "undeliverable": count(.undeliverable),
-            "thumbnail": count(.thumbnail), "unavailable": count(.unavailable), "failed": count(.failed),
-            "cancelled": count(.cancelled), "bytes_received": .integer(bytesReceived ?? 0),
-        ]
+        ] + statistics.json + ["bytes_received": .integer(bytesReceived ?? 0)]
     }
 }
 

@@ -49,11 +49,10 @@ struct SyncForget: ServerCommand {
             console.result(item)
             if let userFacingError = item.userFacingError { console.error(userFacingError) }
         }
-        return console.ending(statistics.exitCode(isStopped: false)).summary([
+        let summary: JSONObject = [
             "server": .string(session.address), "dry_run": .bool(dryRun), "items": JSONValue(statistics.total),
-            "forgotten": JSONValue(statistics.count(.forgotten)), "planned": JSONValue(statistics.count(.planned)),
-            "failed": JSONValue(statistics.count(.failed)),
-        ])
+        ]
+        return console.ending(statistics.exitCode(isStopped: false)).summary(summary + statistics.json)
     }
 }
 

@@ -281,16 +281,11 @@ struct PushRun: Sendable {
     }
 
     private func summary(_ statistics: PushStatistics, _ bytesSent: Int64?) -> JSONObject {
-        func count(_ state: PushItem.State) -> JSONValue { JSONValue(statistics.items.count(state)) }
-        return [
+        [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun),
-            "items": JSONValue(statistics.items.total), "uploaded": count(.uploaded),
-            "unconfirmed": count(.unconfirmed),
-            "present": count(.present), "duplicate": count(.duplicate), "foreign": count(.foreign),
-            "planned": count(.planned), "changed": count(.changed), "deleted": count(.deleted),
-            "forgotten": count(.forgotten), "skipped": count(.skipped), "excluded": count(.excluded),
-            "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": statistics.leftBehind.json,
-            "bytes_sent": .integer(bytesSent ?? 0),
+            "items": JSONValue(statistics.items.total),
+        ] + statistics.items.json + [
+            "left_behind": statistics.leftBehind.json, "bytes_sent": .integer(bytesSent ?? 0),
         ]
     }
 }

@@ -37,39 +37,18 @@ struct SyncRepair: ServerCommand {
     @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    private static let question = "Repair them?"
+
     func run(in console: Console) async throws -> ExitCode {
         let session = try await SyncSession.open(console, global, connection).waiting()
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
-        if !dryRun { try confirmation.requirePrompt(for: RepairRun.question) }
-        let run = RepairRun(
-            console: console,
-            account: try await session.account(key),
-            check: serverContent ? .content(in: session.settings.locations.cacheDirectory) : .lengths,
-            retry: session.retryPolicy,
-            confirmation: confirmation,
-            isDryRun: dryRun
-        )
-        return try await run.run()
-    }
-}
-
-/// Finds the photos that the server cannot deliver, prompts, and uploads their originals again.
-struct RepairRun: Sendable {
-    let console: Console
-    let account: SyncAccount
-    let check: ServerCheck
-    let retry: RetryPolicy
-    let confirmation: Confirmation
-    let isDryRun: Bool
-
-    static let question = "Repair them?"
-
-    /// - Throws: `PhotoSyncError`; `UserFacingError` if no prompt is possible.
-    func run() async throws -> ExitCode {
+        if !dryRun { try confirmation.requirePrompt(for: Self.question) }
+        let account = try await session.account(key)
+        let check: ServerCheck = serverContent ? .content(in: session.settings.locations.cacheDirectory) : .lengths
         try console.start([
-            "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
+            "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(dryRun),
         ])
-        let repair = Repair(account, check: check, retry: retry)
+        let repair = Repair(account, check: check, retry: session.retryPolicy)
         let run = LongRun<PullProgress>(console)
         let statistics = ItemStatistics<Repair.Item.State>()
         let plan = try await console.context.interruption.handling({ _ in }) {
@@ -77,11 +56,11 @@ struct RepairRun: Sendable {
                 try await repair.plan(control: dependencies.control, progress: dependencies.progress)
             }
         }
-        guard let plan else { return finish(statistics, run, isStopped: true) }
+        guard let plan else { return finish(statistics, run, account, isStopped: true, on: console) }
         let planned = plan.count { $0.state == .planned }
-        if isDryRun || planned == 0 {
-            for item in plan { report(item, statistics) }
-            advise(plan)
+        if dryRun || planned == 0 {
+            for item in plan { Self.report(item, statistics, on: console) }
+            advise(plan, on: console)
             if plan.isEmpty {
                 console.note(
                     check == .lengths
@@ -89,7 +68,7 @@ struct RepairRun: Sendable {
                         : "no file on the server is missing or damaged; nothing to repair"
                 )
             }
-            return finish(statistics, run)
+            return finish(statistics, run, account, on: console)
         }
         let server = ErrorCatalog.clean(account.server)
         let deleted = plan.count { $0.state == .planned && $0.isDeleted }
@@ -109,20 +88,20 @@ struct RepairRun: Sendable {
         lines.append("The photos get new IDs and are removed from albums on the server.")
         guard try await confirmation.prompt(lines, Self.question, on: console) else {
             console.text(["nothing was repaired"])
-            return finish(statistics, run, code: .failure)
+            return finish(statistics, run, account, code: .failure, on: console)
         }
         let control = TransferControl()
         let isIndexCurrent = try await console.context.interruption.handling({ control.handle($0) }) {
-            try await repair.run(plan, control: control) { report($0, statistics) }
+            try await repair.run(plan, control: control) { Self.report($0, statistics, on: console) }
         }
-        advise(plan)
+        advise(plan, on: console)
         if !isIndexCurrent {
             console.note("the index still has photos that were replaced; update it with: mediactl sync --full")
         }
-        return finish(statistics, run, isStopped: statistics.count(.cancelled) > 0)
+        return finish(statistics, run, account, isStopped: statistics.count(.cancelled) > 0, on: console)
     }
 
-    private func advise(_ plan: [Repair.Item]) {
+    private func advise(_ plan: [Repair.Item], on console: Console) {
         guard let path = plan.first(where: { $0.state == .noOriginal && $0.path != nil })?.path else { return }
         console.note(
             "restore changed originals from a backup, and repair again; or upload the changed file as a new photo: "
@@ -130,7 +109,11 @@ struct RepairRun: Sendable {
         )
     }
 
-    private func report(_ item: Repair.Item, _ statistics: ItemStatistics<Repair.Item.State>) {
+    private static func report(
+        _ item: Repair.Item,
+        _ statistics: ItemStatistics<Repair.Item.State>,
+        on console: Console
+    ) {
         statistics.add(item.state, item.exitCode)
         console.result(item)
         guard let error = item.error else { return }
@@ -149,8 +132,10 @@ struct RepairRun: Sendable {
     private func finish(
         _ statistics: ItemStatistics<Repair.Item.State>,
         _ run: LongRun<PullProgress>,
+        _ account: SyncAccount,
         isStopped: Bool = false,
-        code: ExitCode? = nil
+        code: ExitCode? = nil,
+        on console: Console
     ) -> ExitCode {
         let ending = console.ending(code ?? statistics.exitCode(isStopped: isStopped))
         let counts = statistics.words([
@@ -159,11 +144,10 @@ struct RepairRun: Sendable {
             (.failed, "failed"), (.cancelled, "canceled"),
         ])
         if !counts.isEmpty { console.note(counts) }
-        var summary: JSONObject = [
-            "server": .string(account.server), "dry_run": .bool(isDryRun), "items": JSONValue(statistics.total),
+        let summary: JSONObject = [
+            "server": .string(account.server), "dry_run": .bool(dryRun), "items": JSONValue(statistics.total),
         ]
-        for state in Repair.Item.State.allCases { summary[state.rawValue] = JSONValue(statistics.count(state)) }
-        return ending.runSummary(summary, after: run.display.elapsed)
+        return ending.runSummary(summary + statistics.json, after: run.display.elapsed)
     }
 }
 

@@ -43,14 +43,53 @@ struct SyncVerify: ServerCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await SyncSession.open(console, global, connection).waiting()
         let account = try await session.account(key)
-        let run = VerifyRun(
-            console: console,
-            account: account,
-            hashes: session.settings.hashCache(),
-            readsContent: readContent,
-            serverCheck: serverCheck(session.settings.locations.cacheDirectory)
-        )
-        return try await run.run()
+        let hashes = session.settings.hashCache()
+        let serverCheck = serverCheck(session.settings.locations.cacheDirectory)
+        try console.start([
+            "server": .string(account.server), "read_content": .bool(readContent),
+            "server_check": .string(serverCheck.word),
+        ])
+        let run = LongRun<PullProgress>(console)
+        let statistics = VerifyStatistics()
+        return try await console.context.interruption.handling({ _ in }) {
+            let verification = Verification(
+                account,
+                hashes: hashes,
+                readsContent: readContent,
+                serverCheck: serverCheck
+            )
+            let result = try await run.run(reporting: { (difference: SyncDifference) in
+                statistics.add(difference)
+                console.result(difference)
+            }) { dependencies in
+                try await verification.run(
+                    control: dependencies.control,
+                    onDifference: dependencies.onItem,
+                    progress: dependencies.progress
+                )
+            }
+            let ending = console.ending(result == nil || statistics.kinds.total > 0 ? .partly : .success)
+            if let result {
+                console.note(
+                    "\(Formats.count(result.photos, "photo")) and "
+                        + "\(result.copies == 1 ? "1 copy" : "\(result.copies) copies") compared, "
+                        + (statistics.kinds.total == 0
+                            ? "no differences" : Formats.count(statistics.kinds.total, "difference"))
+                )
+                if result.foreignCopies > 0 {
+                    let copies = result.foreignCopies == 1 ? "1 copy" : "\(result.foreignCopies) copies"
+                    console.note("not compared: \(copies) of photos in another account on this server")
+                }
+                console.note(serverCheck.scope(of: result))
+                advise(statistics, on: console)
+            }
+            let summary: JSONObject = [
+                "server": .string(account.server), "complete": .bool(result != nil),
+                "photos": JSONValue(result?.photos), "copies": JSONValue(result?.copies),
+                "server_files": JSONValue(result?.serverFiles), "items": JSONValue(statistics.kinds.total),
+            ]
+            return ending.runSummary(summary + statistics.kinds.json, after: run.display.elapsed)
+        }
     }
 
     /// `--server` without an address means `--server-files`: users are likely to try this name, and an address never
@@ -72,58 +111,9 @@ struct SyncVerify: ServerCommand {
         if serverContent { return .content(in: cacheDirectory) }
         return serverFiles ? .lengths : .none
     }
-}
-
-/// Compares index, copies and server and reports each difference.
-struct VerifyRun: Sendable {
-    let console: Console
-    let account: SyncAccount
-    let hashes: HashCache
-    let readsContent: Bool
-    var serverCheck = ServerCheck.none
-
-    func run() async throws -> ExitCode {
-        try console.start([
-            "server": .string(account.server), "read_content": .bool(readsContent),
-            "server_check": .string(serverCheck.word),
-        ])
-        let run = LongRun<PullProgress>(console)
-        let statistics = VerifyStatistics()
-        return try await console.context.interruption.handling({ _ in }) {
-            let verification = Verification(
-                account,
-                hashes: hashes,
-                readsContent: readsContent,
-                serverCheck: serverCheck
-            )
-            let result = try await run.run(reporting: { report($0, statistics) }) { dependencies in
-                try await verification.run(
-                    control: dependencies.control,
-                    onDifference: dependencies.onItem,
-                    progress: dependencies.progress
-                )
-            }
-            let ending = console.ending(result == nil || statistics.kinds.total > 0 ? .partly : .success)
-            if let result {
-                console.note(
-                    "\(Formats.count(result.photos, "photo")) and "
-                        + "\(result.copies == 1 ? "1 copy" : "\(result.copies) copies") compared, "
-                        + (statistics.kinds.total == 0
-                            ? "no differences" : Formats.count(statistics.kinds.total, "difference"))
-                )
-                if result.foreignCopies > 0 {
-                    let copies = result.foreignCopies == 1 ? "1 copy" : "\(result.foreignCopies) copies"
-                    console.note("not compared: \(copies) of photos in another account on this server")
-                }
-                console.note(serverCheck.scope(of: result))
-                advise(statistics)
-            }
-            return ending.runSummary(summary(result, statistics.kinds), after: run.display.elapsed)
-        }
-    }
 
     /// Prints the commands that repair the differences.
-    private func advise(_ statistics: VerifyStatistics) {
+    private func advise(_ statistics: VerifyStatistics, on console: Console) {
         func has(_ kinds: SyncDifference.Kind...) -> Bool { kinds.contains { statistics.kinds.count($0) > 0 } }
         if has(.notIndexed, .notOnServer, .changedOnServer, .originChanged) {
             console.note("update the index with: mediactl sync --full")
@@ -173,26 +163,6 @@ struct VerifyRun: Sendable {
         if has(.serverUnverified) {
             console.note("server files that cannot be verified are not repaired; keep the local copies of these photos")
         }
-    }
-
-    private func report(_ difference: SyncDifference, _ statistics: VerifyStatistics) {
-        statistics.add(difference)
-        console.result(difference)
-    }
-
-    private func summary(
-        _ result: VerificationResult?,
-        _ statistics: ItemStatistics<SyncDifference.Kind>
-    ) -> JSONObject {
-        var summary: JSONObject = [
-            "server": .string(account.server), "complete": .bool(result != nil), "photos": JSONValue(result?.photos),
-            "copies": JSONValue(result?.copies), "server_files": JSONValue(result?.serverFiles),
-            "items": JSONValue(statistics.total),
-        ]
-        for kind in SyncDifference.Kind.allCases {
-            summary[kind.rawValue] = JSONValue(statistics.count(kind))
-        }
-        return summary
     }
 }
 

@@ -108,8 +108,6 @@ struct TapeFindings: Sendable {
         let folders = try await console.context.interruption.canceling { try await service.leftovers() }
         return folders + (try await BlockingWork.run { () throws(TapesError) in try renderings.find() })
     }
-
-    func report(_ item: Item) { console.result(item) }
 }
 
 extension AlbumFinding {

@@ -35,7 +35,7 @@ struct TapesExport: ContextCommand {
     var output: String?
 
     /// nil for standard output.
-    private var file: String? { output == "-" ? nil : output }
+    fileprivate var file: String? { output == "-" ? nil : output }
 
     @Flag(help: "Render one video with trims, rotations and transitions; the extension selects mp4, mov or mkv.")
     var render = false
@@ -103,23 +103,13 @@ struct TapesExport: ContextCommand {
             session: session,
             service: isAlbumLeft ? nil : try await session.service(connection.key, progress: display),
             display: display,
-            form: form,
-            target: file.map { RawArguments.bytes(of: $0) },
-            isReplacing: force,
-            addsToAlbum: addToAlbum,
-            isDryRun: dryRun
+            command: self
         )
         return try await run.run(tape)
     }
 
-    private var form: TapeExportRun.Form {
-        guard render else {
-            return .text(format?.value ?? namedFormat ?? .m3u8)
-        }
-        return .video(
-            TapeRendering.Options(longSide: longSide ?? 1920, frameRate: frameRate ?? 30, isReplacing: force)
-        )
-    }
+    /// The format without --render.
+    fileprivate var textFormat: TapeExport { format?.value ?? namedFormat ?? .m3u8 }
 
     // MARK: File extension
 
@@ -141,32 +131,16 @@ struct TapesExport: ContextCommand {
 
 /// `tapes export`: exports a tape for other programs or as one video.
 struct TapeExportRun: Sendable {
-    enum Form: Sendable {
-        case text(TapeExport)
-        case video(TapeRendering.Options)
-
-        /// Name in JSON.
-        var name: String {
-            switch self {
-            case .text(let format): format.rawValue
-            case .video: "video"
-            }
-        }
-    }
-
     let session: TapesSession
     /// nil skips the album.
     let service: AlbumService?
     let display: RunDisplay<TapeReading>
-    let form: Form
-    /// nil for standard output.
-    let target: [UInt8]?
-    let isReplacing: Bool
-    /// Whether a rendered video is added to the tape's album.
-    let addsToAlbum: Bool
-    let isDryRun: Bool
+    let command: TapesExport
 
     private var console: Console { session.console }
+    /// nil for standard output.
+    private var target: [UInt8]? { command.file.map { RawArguments.bytes(of: $0) } }
+    private var isDryRun: Bool { command.dryRun }
 
     func run(_ tape: TapeRecord) async throws -> ExitCode {
         let clips = try session.store.clips(of: tape.id)
@@ -174,7 +148,7 @@ struct TapeExportRun: Sendable {
         let silent = try await silentDirectories(of: clips, beside: all)
         // An original on a file system that does not respond cannot be the target, which has responded.
         let originals = all.filter { !silent.contains($0) }
-        let isReplacing = isReplacing
+        let isReplacing = command.force
         if let target {
             try await BlockingWork.run { () throws(TapesError) in
                 try ExportTarget.check(target, replacing: isReplacing, originals: originals)
@@ -182,12 +156,12 @@ struct TapeExportRun: Sendable {
         }
         let current = try await session.editor.current(clips, except: silent)
         let outcome: AlbumOutcome?
-        switch form {
-        case .text(let format):
-            outcome = try await write(format, tape, format == .otio ? current : clips, except: silent)
-        case .video(let options):
+        if command.render {
             try requireResponse(clips, silent)
-            outcome = try await render(options, tape, clips, protecting: originals)
+            outcome = try await render(tape, clips, protecting: originals)
+        } else {
+            let format = command.textFormat
+            outcome = try await write(format, tape, format == .otio ? current : clips, except: silent)
         }
         warnOfReplaced(clips, current)
         if !isDryRun, service != nil, outcome?.isComplete != true {
@@ -260,7 +234,7 @@ struct TapeExportRun: Sendable {
             return try await associate(tape)
         }
         if !isDryRun {
-            let isReplacing = isReplacing
+            let isReplacing = command.force
             try await BlockingWork.run { () throws(TapesError) in
                 try Self.write(bytes, to: target, replacing: isReplacing)
             }
@@ -336,7 +310,6 @@ struct TapeExportRun: Sendable {
     // MARK: Videos
 
     private func render(
-        _ options: TapeRendering.Options,
         _ tape: TapeRecord,
         _ clips: [ClipRecord],
         protecting originals: [[UInt8]]
@@ -352,6 +325,11 @@ struct TapeExportRun: Sendable {
             report(target, length: length)
             return nil
         }
+        let options = TapeRendering.Options(
+            longSide: command.longSide ?? 1920,
+            frameRate: command.frameRate ?? 30,
+            isReplacing: command.force
+        )
         let display = display
         try await display.during {
             try await console.context.interruption.canceling {
@@ -367,7 +345,7 @@ struct TapeExportRun: Sendable {
             }
         }
         report(target, length: length)
-        guard addsToAlbum, let service else { return try await associate(tape) }
+        guard command.addToAlbum, let service else { return try await associate(tape) }
         let path = target.absolute(from: console.context.workingDirectory)
         return try await display.albumWork { try await service.file(path, into: tape.id) }
     }
@@ -390,7 +368,8 @@ struct TapeExportRun: Sendable {
         }
         guard target != nil else { return ending.code }
         let members: JSONObject = [
-            "tape_id": .string(tape.id), "title": .string(tape.title), "format": .string(form.name),
+            "tape_id": .string(tape.id), "title": .string(tape.title),
+            "format": .string(command.render ? "video" : command.textFormat.rawValue),
             "output": .path(target), "clips": JSONValue(clips.count),
             "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
         ]

@@ -92,7 +92,7 @@ struct ReconcileRun: Sendable {
         try console.start(["dry_run": true])
         let plan = try service.reconcilePlan()
         for tape in plan.tapes {
-            report(
+            console.result(
                 Item(
                     work: .tape,
                     state: "planned",
@@ -104,7 +104,7 @@ struct ReconcileRun: Sendable {
             )
         }
         for tombstone in plan.tombstones {
-            report(
+            console.result(
                 Item(
                     work: .deletion,
                     state: "planned",
@@ -131,13 +131,12 @@ struct ReconcileRun: Sendable {
     func verify() async throws -> ExitCode {
         try console.start(["dry_run": false])
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
-        let run = self
-        let (missing, statistics) = try await console.context.interruption.canceling { [service] in
+        let (missing, statistics) = try await console.context.interruption.canceling { [service, console] in
             let statistics = ItemStatistics<String>()
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
                 statistics.add(item.isDamaged ? "damaged" : item.state, .success)
-                run.report(item)
+                console.result(item)
             }
             return (missing, statistics)
         }
@@ -174,15 +173,14 @@ struct ReconcileRun: Sendable {
     /// - Throws: `TapesError` if the store cannot be used.
     func apply(limit: Int) async throws -> ExitCode {
         try console.start(["dry_run": false])
-        let run = self
         let statistics = ItemStatistics<String>()
         let outcome: ReconcileOutcome?
         do {
             outcome = try await display.during {
-                try await console.context.interruption.canceling { [service] in
+                try await console.context.interruption.canceling { [service, console] in
                     try await service.reconcile(limit: limit) { tape, outcome in
                         statistics.add(outcome.state.rawValue, .success)
-                        run.report(Item(tape, outcome))
+                        console.result(Item(tape, outcome))
                     }
                 }
             }
@@ -243,10 +241,6 @@ struct ReconcileRun: Sendable {
     }
 
     // MARK: Output
-
-    private func report(_ item: Item) {
-        console.result(item)
-    }
 
     private func finish(_ outcome: ReconcileOutcome?, items: Int, left: Int, _ code: ExitCode) -> ExitCode {
         console.ending(code).runSummary([

@@ -45,11 +45,11 @@ struct TapesRepair: ContextCommand {
         var items: [TapeFindings.Item] = []
         for tape in checked {
             let found = try await repaired(tape, service, display, &totals, console)
-            for item in found { work.report(item) }
+            for item in found { console.result(item) }
             items += found
         }
         let leftovers = try await removed(work, console)
-        for item in leftovers { work.report(item) }
+        for item in leftovers { console.result(item) }
         return finish(totals, items + leftovers, console)
     }
 

@@ -39,13 +39,15 @@ struct TapesVerify: ContextCommand {
         var isRepairable = false
         for tape in checked {
             let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
-            for finding in check.findings { work.report(.init(tape: check.tape, finding: finding, state: .found)) }
+            for finding in check.findings {
+                console.result(TapeFindings.Item(tape: check.tape, finding: finding, state: .found))
+            }
             totals.count(check.tape, hasAlbum: check.hasAlbum, check.findings)
             findings += check.findings
             isRepairable = isRepairable || check.findings.contains { check.isRepairable($0) }
         }
         let leftovers = try await work.leftovers()
-        for finding in leftovers { work.report(.init(finding: finding, state: .found)) }
+        for finding in leftovers { console.result(TapeFindings.Item(finding: finding, state: .found)) }
         findings += leftovers
         return finish(totals, findings, isRepairable: isRepairable || !leftovers.isEmpty, console)
     }

@@ -4,14 +4,27 @@ internal import Synchronization
 /// A P-256 private key (FIPS 186-4), in memory or in an OpenSSL 3 provider.
 ///
 /// Safe to use from several threads; signatures are computed one at a time.
-public final class SigningKey: Sendable {
+///
+/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL allows threads to share
+/// its own keys; for a provider's hardware connection, this is not documented.
+public final class SigningKey: @unchecked Sendable {
     public let publicKey: VerifyingKey
 
-    private let secret: Secret
+    private let lock = Mutex(())
+    /// The private half: an `EVP_PKEY`, owned.
+    private let key: OpaquePointer
+    /// Nil for a key in memory.
+    private let library: ProviderLibrary?
 
     private init(_ key: consuming EVPKey, in library: ProviderLibrary? = nil) throws(CryptoError) {
         publicKey = try VerifyingKey(key)
-        secret = Secret(key, in: library)
+        self.key = key.release()
+        self.library = library
+    }
+
+    deinit {
+        // The key is freed before the library, which must outlive it and is released with the properties.
+        EVP_PKEY_free(key)
     }
 
     /// Generates a key in memory.
@@ -63,40 +76,6 @@ public final class SigningKey: Sendable {
 
     /// The key as PKCS#8 in PEM, ending with a line feed. Secret. Throws for a key that its provider keeps.
     public func pem() throws(CryptoError) -> [UInt8] {
-        try secret.pem()
-    }
-
-    /// ECDSA with SHA-256: 64 bytes, r‖s. Blocks for as long as the provider's hardware takes.
-    public func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
-        guard let raw = ECDSASignature.raw(from: try secret.sign(message)) else {
-            throw CryptoError("not a P-256 signature")
-        }
-        return raw
-    }
-}
-
-/// The private half.
-///
-/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL allows threads to share
-/// its own keys; for a provider's hardware connection, this is not documented.
-private final class Secret: @unchecked Sendable {
-    private let lock = Mutex(())
-    /// An `EVP_PKEY`, owned.
-    private let key: OpaquePointer
-    /// Nil for a key in memory.
-    private let library: ProviderLibrary?
-
-    init(_ key: consuming EVPKey, in library: ProviderLibrary?) {
-        self.key = key.release()
-        self.library = library
-    }
-
-    deinit {
-        // The key is freed before the library, which must outlive it and is released with the properties.
-        EVP_PKEY_free(key)
-    }
-
-    func pem() throws(CryptoError) -> [UInt8] {
         guard library == nil else { throw CryptoError("the key cannot be exported from its provider") }
         return try lock.withLock { _ throws(CryptoError) in
             try MemoryOutput.bytes("cannot write a key") {
@@ -105,9 +84,9 @@ private final class Secret: @unchecked Sendable {
         }
     }
 
-    /// Returns the signature in DER.
-    func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
-        try lock.withLock { _ throws(CryptoError) in
+    /// ECDSA with SHA-256: 64 bytes, r‖s. Blocks for as long as the provider's hardware takes.
+    public func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
+        let der: [UInt8] = try lock.withLock { _ throws(CryptoError) in
             ERR_clear_error()
             guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("out of memory") }
             defer { EVP_MD_CTX_free(context) }
@@ -129,6 +108,8 @@ private final class Secret: @unchecked Sendable {
             }
             return Array(signature[..<count])
         }
+        guard let raw = ECDSASignature.raw(from: der) else { throw CryptoError("not a P-256 signature") }
+        return raw
     }
 }
 
@@ -182,6 +163,12 @@ public struct VerifyingKey: Sendable, Equatable {
     public func pem() throws(CryptoError) -> [UInt8] {
         let key = try evpKey()
         return try MemoryOutput.bytes("cannot write a public key") { PEM_write_bio_PUBKEY($0, key.pointer) }
+    }
+
+    /// The key as SubjectPublicKeyInfo in DER.
+    package func der() throws(CryptoError) -> [UInt8] {
+        let block = try PEMBlock.first(in: pem())
+        return block.copy()
     }
 
     /// Whether this is the ECDSA-SHA256 signature of a message, as 64 bytes r‖s or in DER.

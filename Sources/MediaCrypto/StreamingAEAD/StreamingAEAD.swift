@@ -238,8 +238,11 @@ struct SegmentCipher: ~Copyable {
             throw CryptoError("the ciphertext has an invalid header", isDamaged: true)
         }
         let salt = Array(header[1..<1 + StreamingAEAD.saltByteCount])
-        var derived = try HKDF.sha256(key: key.bytes, salt: salt, info: associatedData, byteCount: 32)
+        var derived = [UInt8](repeating: 0, count: 32)
         defer { OPENSSL_cleanse(&derived, derived.count) }
+        let (info, infoCount) = (associatedData, associatedData.count)
+        guard copenssl_hkdf_sha256(key.bytes, key.bytes.count, salt, salt.count, info, infoCount, &derived, 32) == 1
+        else { throw .fromOpenSSL("cannot derive a key") }
         guard let context = EVP_CIPHER_CTX_new() else { throw .fromOpenSSL("out of memory") }
         let encrypts: Int32 = direction == .seal ? 1 : 0
         guard EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nil, derived, nil, encrypts) == 1 else {
@@ -342,16 +345,5 @@ struct SegmentBuffer: ~Copyable {
         room(below: limit).copyMemory(from: piece)
         count += piece.count
         return UnsafeRawBufferPointer(rebasing: bytes.dropFirst(piece.count))
-    }
-}
-
-/// HKDF (RFC 5869).
-enum HKDF {
-    /// Extract and expand with SHA-256.
-    static func sha256(key: [UInt8], salt: [UInt8], info: [UInt8], byteCount: Int) throws(CryptoError) -> [UInt8] {
-        var derived = [UInt8](repeating: 0, count: byteCount)
-        let isDerived = copenssl_hkdf_sha256(key, key.count, salt, salt.count, info, info.count, &derived, byteCount)
-        guard isDerived == 1 else { throw .fromOpenSSL("cannot derive a key") }
-        return derived
     }
 }

@@ -90,7 +90,8 @@ enum ID3Dates {
     /// `yyyy-MM-ddTHH:mm:ss` or a prefix of it, in UTC ("ID3v2.4.0-structure" section 4); encoders may add fractions
     /// and a `Z`.
     private static func timestamp(_ text: [UInt8]) -> Int64? {
-        guard text.count > 10 else { return noon(text) }
+        // A day without a time is noon; a text shorter than a day does not have these parts.
+        guard text.count > 10 else { return CivilTime(text + "T12".utf8, at: [0, 5, 8, 11])?.localSecondsSince1970 }
         let end = text.dropFirst(19).first
         guard end == nil || end == UInt8(ascii: ".") || end == UInt8(ascii: "Z") else { return nil }
         let offsets = [0, 5, 8, 11, 14, 17].filter { $0 < 14 || $0 <= text.count }
@@ -107,18 +108,6 @@ enum ID3Dates {
             day: date.decimal(at: 0, count: 2),
             hour: time.map { $0.decimal(at: 0, count: 2) } ?? 12,
             minute: time.map { $0.decimal(at: 2, count: 2) } ?? 0,
-            second: 0
-        )?.localSecondsSince1970
-    }
-
-    /// `yyyy-MM-dd`; nil for shorter text.
-    private static func noon(_ text: [UInt8]) -> Int64? {
-        CivilTime(
-            year: text.decimal(at: 0, count: 4),
-            month: text.decimal(at: 5, count: 2),
-            day: text.decimal(at: 8, count: 2),
-            hour: 12,
-            minute: 0,
             second: 0
         )?.localSecondsSince1970
     }

@@ -64,16 +64,29 @@ package struct LabelTemplate: Sendable, Equatable {
         }
 
         func text(_ values: Values) -> String {
-            switch self {
+            let name = String(decoding: values.path.nameOfPath, as: UTF8.self)
+            return switch self {
             case .text(let text): text
-            case .stem: FileName(values.path).name.nameParts.stem
-            case .name: FileName(values.path).name
-            case .pathExtension: FileName(values.path).name.nameParts.pathExtension
-            case .parent: FileName(values.path).parent
+            case .stem: name.nameParts.stem
+            case .name: name
+            case .pathExtension: name.nameParts.pathExtension
+            case .parent: LabelTemplate.parent(of: values.path)
             case .date: values.eventDate
             case .number(let digits): values.number.padded(digits)
             }
         }
+    }
+
+    /// The name of a file's directory; empty for the root, and for `.` and `..` if they do not exist.
+    private static func parent(of path: [UInt8]) -> String {
+        let directory = path.directoryOfPath
+        guard let last = directory.split(separator: UInt8(ascii: "/")).last else { return "" }
+        guard last.elementsEqual(".".utf8) || last.elementsEqual("..".utf8) else {
+            return String(decoding: last, as: UTF8.self)
+        }
+        guard let resolved = realpath(directory.cString, nil) else { return "" }
+        defer { free(resolved) }
+        return String(cString: resolved).split(separator: "/").last.map(String.init) ?? ""
     }
 
     private static func pieces(of text: String) throws(LabelTemplateError) -> [Piece] {
@@ -109,34 +122,4 @@ package struct LabelTemplate: Sendable, Equatable {
 package struct LabelTemplateError: Error, Sendable, Equatable {
     package var template: String
     package var reason: String
-}
-
-private struct FileName {
-    let name: String
-    private let directory: ArraySlice<UInt8>
-    private let isAbsolute: Bool
-
-    init(_ path: [UInt8]) {
-        let slash = path.lastIndex(of: UInt8(ascii: "/"))
-        name = String(decoding: path[(slash.map { $0 + 1 } ?? 0)...], as: UTF8.self)
-        directory = path[..<(slash ?? 0)]
-        isAbsolute = path.first == UInt8(ascii: "/")
-    }
-
-    var parent: String {
-        let components = directory.split(separator: UInt8(ascii: "/"))
-        guard let last = components.last else { return isAbsolute ? "" : Self.resolvedName(of: Array(".".utf8)) }
-        if last.elementsEqual(".".utf8) || last.elementsEqual("..".utf8) {
-            return Self.resolvedName(of: Array(directory))
-        }
-        return String(decoding: last, as: UTF8.self)
-    }
-
-    /// The last component of the resolved path; empty for a missing path or the root.
-    private static func resolvedName(of path: [UInt8]) -> String {
-        guard let resolved = realpath(path.cString, nil) else { return "" }
-        defer { free(resolved) }
-        let components = String(cString: resolved).split(separator: "/")
-        return components.last.map(String.init) ?? ""
-    }
 }

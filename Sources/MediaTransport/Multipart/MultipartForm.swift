@@ -20,8 +20,9 @@ public struct MultipartForm: RequestBody {
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
     /// The body has `fields` in order, then the file with its own `fileType` (trap T5). `tap` receives every byte of the
-    /// file in order, as sent.
+    /// file in order, as sent. `leading` contains encoded parts before the fields, for example another file.
     public init(
+        leading: [UInt8] = [],
         fields: [(name: String, value: String)],
         file: FileContent,
         name: String,
@@ -34,8 +35,8 @@ public struct MultipartForm: RequestBody {
         self.tap = tap
         content = file
         // Bytes are appended without creating a string for each line: a form is created for every small file.
-        var head: [UInt8] = []
-        head.reserveCapacity(1024)
+        var head = leading
+        head.reserveCapacity(leading.count + 1024)
         func begin(_ name: String) {
             head += "--".utf8
             head += boundary.utf8

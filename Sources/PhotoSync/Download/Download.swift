@@ -130,6 +130,10 @@ public struct DownloadItem: Sendable {
         /// Written; the server has rewritten its file since the upload. Structure, dimensions, length and the ID that
         /// the server writes into the file were checked (contract, new fact 1).
         case rewritten
+        /// A copy, or the thumbnail, already existed.
+        case present
+        /// Dry run: would be downloaded.
+        case planned
         /// Written under a name ending in `.unverified`, since the file could not be identified as the photo.
         case unverified
         /// The server lists the photo but does not have its file.
@@ -138,10 +142,6 @@ public struct DownloadItem: Sendable {
         case thumbnail
         /// The server has no thumbnail of the photo.
         case unavailable
-        /// A copy, or the thumbnail, already existed.
-        case present
-        /// Dry run: would be downloaded.
-        case planned
         /// Failed; no file was stored under its name.
         case failed
         /// Not started or interrupted, because the run was stopped or ended with `error`.

@@ -159,7 +159,7 @@ struct SubmissionTests {
     func earlyFailure() {
         for (isComplete, code) in [(true, Code.unknownOutcome), (false, .serverError)] {
             let refusal = CaptureRefusal(HTTPResponseHead(status: 500, headers: []), body: [])
-            #expect(refusal.error(of: .submission, isBodyComplete: isComplete).code == code)
+            #expect(refusal.error(of: .submission(isWhole: isComplete)).code == code)
         }
     }
 

@@ -208,3 +208,10 @@ final class ItemStatistics<State: Hashable & Sendable>: Sendable {
         states.filter { count($0.state) > 0 }.map { "\(count($0.state)) \($0.words)" }.joined(separator: ", ")
     }
 }
+
+extension ItemStatistics where State: CaseIterable & RawRepresentable<String> {
+    /// The count of each state.
+    var json: JSONObject {
+        JSONObject(State.allCases.map { (name: $0.rawValue, value: JSONValue(count($0))) })
+    }
+}
