@@ -423,7 +423,7 @@ def main():
     text = f"""# Benchmarks
 
 Written by `make bench`; see [how it measures](../Benchmarks/README.md). Times are the minimum of {options.pairs} runs
-(or a multiple for short ones), with the median in parentheses; ratios compare the minima. The programs of a row
+(or a multiple for short ones), with the median in parentheses; ratios compare the minima. The programs in a row
 ran alternately against the same sink. `at best`: the ratio if hashing overlapped the transfer perfectly.
 
 ## Machine

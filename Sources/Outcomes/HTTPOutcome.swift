@@ -5,8 +5,8 @@ package struct HTTPOutcome: Sendable, Equatable {
 }
 
 extension OutcomeTable {
-    /// A type of server: the setting with its address, how it is recognized, and the responses whose meaning differs from that
-    /// of their status. Each system has its own.
+    /// A type of server: the setting with its address, how it is recognized, and the responses whose meaning differs
+    /// from the default for their status. Each system has its own type.
     package struct Server: Sendable, CustomStringConvertible {
         /// A page that identifies a type of server without a login.
         package struct Page: Sendable {

@@ -20,7 +20,7 @@ extension OutcomeCode {
     public static let timeZoneUnknown = OutcomeCode("time_zone_unknown", exit: 2)
         .message("not submitted: the time of {file} has no time zone")
         .hint("add --utc-offset +02:00 or --captured-at TIME, or submit only the day with --timestamp-level day-only")
-    /// Hash chain, frame count or duration of a video is missing.
+    /// The hash chain, frame count or duration of a video is missing.
     public static let videoMembersMissing = OutcomeCode("video_members_missing", exit: 2)
         .message("a video requires --hash-chain, --frame-count and --duration-ms{detail}")
         .hint("specify --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N")
@@ -32,7 +32,7 @@ extension OutcomeCode {
     public static let privacyModeOn = OutcomeCode("privacy_mode_on", exit: 2)
         .message("privacy mode is on: media must not be sent")
         .hint("send only its hash, without --send-media; or: mediactl hash-only settings set privacy-mode off")
-    /// A depth map in PNG, in a build without the trait ImageLibraries.
+    /// The depth map is in PNG, which a build without the trait ImageLibraries cannot read.
     public static let imageLibrariesMissing = OutcomeCode("image_libraries_missing", exit: 2)
         .message("this build of mediactl cannot read PNG{detail}")
         .hint("convert the depth map to NPY or PFM, or build with the trait ImageLibraries")
@@ -91,7 +91,7 @@ extension OutcomeCode {
     /// The server does not accept the signature of the capture.
     public static let assertionRefused = OutcomeCode("assertion_refused", exit: 4)
         .message("the server refuses the signature of the capture{status}{detail}")
-        .hint("check key and RP ID with mediactl hash-only register --dry-run; the server gives no reason")
+        .hint("check the key and the RP ID with mediactl hash-only register --dry-run; the server gives no reason")
     /// The server does not accept the signature of the request.
     public static let requestSignatureRefused = OutcomeCode("request_signature_refused", exit: 4)
         .message("the server refuses the signature of the request{status}{detail}")
@@ -158,7 +158,7 @@ extension OutcomeCode {
     public static let resourcesExhausted = OutcomeCode("resources_exhausted", exit: 1)
     /// Usage error.
     public static let usage = OutcomeCode("usage", exit: 2)
-    /// A setting with an invalid value, or an unknown one.
+    /// A setting is unknown, or has an invalid value.
     public static let invalidSetting = OutcomeCode("invalid_setting", exit: 2)
     /// The server's address cannot be used.
     public static let invalidServer = OutcomeCode("invalid_server", exit: 2)

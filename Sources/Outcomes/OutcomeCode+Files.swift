@@ -13,11 +13,11 @@ extension OutcomeCode {
     /// The file cannot be opened or read.
     public static let fileUnreadable = OutcomeCode("file_unreadable", exit: 2)
         .message("cannot read {file}{reason}")
-    /// It is a directory; only files are uploaded.
+    /// The path is a directory; only files are uploaded.
     public static let isDirectory = OutcomeCode("is_directory", exit: 2)
         .message("cannot upload {file}: it is a directory")
         .hint("specify the files in it, or add --recursive")
-    /// It is a FIFO, a socket or a device.
+    /// The path is a FIFO, a socket or a device.
     public static let notRegularFile = OutcomeCode("not_regular_file", exit: 2)
         .message("cannot {use} {file}: it is not a regular file")
     /// The file has no bytes.
@@ -39,10 +39,10 @@ extension OutcomeCode {
     /// The SHA-256 of the stored copy differs from that of the source.
     public static let checksumMismatch = OutcomeCode("checksum_mismatch", exit: 8)
         .message("the hashes differ{detail}")
-    /// More or fewer bytes than announced.
+    /// The content has more or fewer bytes than announced.
     public static let lengthMismatch = OutcomeCode("length_mismatch", exit: 8)
         .message("{file} has the wrong length{detail}")
-    /// A file cannot be written there.
+    /// The target cannot be written to.
     public static let targetUnusable = OutcomeCode("target_unusable", exit: 2)
         .message("cannot write to {file}{detail}")
     /// A file with that name already exists; it was not changed.
@@ -56,7 +56,7 @@ extension OutcomeCode {
     /// The local store cannot be used.
     public static let storeUnusable = OutcomeCode("store_unusable", exit: 12)
         .message("the local store cannot be used{detail}")
-        .hint("use another with --data-dir DIR")
+        .hint("use a different one with --data-dir DIR")
 
     static let uploadCodes: [OutcomeCode] = [
         .invalidDetail, .uploadInProgress, .tokenLost, .tokenNotStored, .invalidDeleteToken, .noDeleteToken, .idReused,
@@ -69,7 +69,7 @@ extension OutcomeCode {
     public static let invalidDetail = OutcomeCode("invalid_detail", exit: 2)
     /// Another process is uploading the same file.
     public static let uploadInProgress = OutcomeCode("upload_in_progress", exit: 10)
-        .message("{file} is being uploaded by another mediactl")
+        .message("{file} is being uploaded by another mediactl process")
         .hint("wait for it to finish; check with: mediactl uploads status")
     /// The file is on the server, but its delete token is lost.
     public static let tokenLost = OutcomeCode("token_lost", exit: 11)
@@ -84,9 +84,9 @@ extension OutcomeCode {
     public static let noDeleteToken = OutcomeCode("no_delete_token", exit: 11)
         .message("no stored delete token for {id}")
         .hint("list the stored tokens with: mediactl uploads list")
-    /// The server now has another file under this ID; nothing was deleted.
+    /// The server now has a different file under this ID; nothing was deleted.
     public static let idReused = OutcomeCode("id_reused", exit: 11)
-        .message("the server has another file with the ID {id}; nothing was deleted{detail}")
+        .message("the server has a different file with the ID {id}; nothing was deleted{detail}")
         .hint("remove all local entries of the server with: mediactl uploads clear --server URL")
     /// The server did not confirm the deletion.
     public static let notDeleted = OutcomeCode("not_deleted", exit: 7)
@@ -98,18 +98,18 @@ extension OutcomeCode {
         .hint("mediactl media list shows what is still on the server")
     /// The server has these bytes, but not in this event, and refused to add them to it.
     public static let refusedDuplicate = OutcomeCode("refused_duplicate", exit: 10)
-    /// A file selected by its event that is also in another event.
+    /// The file was selected by its event, but is also in another event.
     public static let inOtherEvent = OutcomeCode("in_other_event", exit: 10)
     /// The server does not list a file that an upload reported as stored.
     public static let notListed = OutcomeCode("not_listed", exit: 3)
-    /// A filter by a value that this server does not report.
+    /// The filter uses a value that this server does not report.
     public static let filterUnavailable = OutcomeCode("filter_unavailable", exit: 2)
     /// The guest upload is already hidden.
     public static let alreadyHidden = OutcomeCode("already_hidden", exit: 10)
     /// The file on the server cannot be verified before a deletion without a token; nothing was deleted.
     public static let adminUnverified = OutcomeCode("admin_unverified", exit: 1)
         .message("cannot verify that {id} is still the same file; nothing was deleted{detail}")
-        .hint("delete it by its token, without --as-admin")
+        .hint("delete it with its token, without --as-admin")
     /// The server does not support resumable uploads.
     public static let tusUnavailable = OutcomeCode("tus_unavailable", exit: 5)
         .message("the server does not support resumable uploads{detail}")

@@ -19,11 +19,11 @@ extension OutcomeCode {
     public static let invalidDevice = OutcomeCode("invalid_device", exit: 4)
         .message("this machine is not a registered device of this user{status}{detail}")
         .hint("it may have been removed on the server; register it again with: mediactl login")
-    /// A login by password could not save the new key; the old one still works.
+    /// The server could not save a new key at a login with a password; the old key still works.
     public static let keyNotRotated = OutcomeCode("key_not_rotated", exit: 7)
         .message("the server could not issue a new key for this user{status}{detail}")
         .hint("the old key still works: log in with it, without --email")
-    /// A date that the server does not accept.
+    /// The server does not accept the date.
     public static let invalidDate = OutcomeCode("invalid_date", exit: 2)
     /// The index has no photo with this ID.
     public static let unknownPhoto = OutcomeCode("unknown_photo", exit: 5)
@@ -74,7 +74,7 @@ extension OutcomeCode {
         .hint("mediactl sync --full updates the index")
     /// A downloaded file carries the ID of another photo.
     public static let wrongPhoto = OutcomeCode("wrong_photo", exit: 8)
-        .message("the server sent another photo instead of {id}{detail}")
+        .message("the server sent a different photo instead of {id}{detail}")
         .hint("nothing was stored; to check all photos on the server: mediactl sync verify --server-content")
     /// A downloaded file could not be verified; it is stored under a name that ends in .unverified.
     public static let unverifiedPhoto = OutcomeCode("unverified_photo", exit: 8)
@@ -111,10 +111,10 @@ extension OutcomeCode {
     /// The trim range exceeds the clip's length.
     public static let trimTooLong = OutcomeCode("trim_too_long", exit: 2)
         .message("the trim range exceeds the clip's length{detail}")
-    /// The setting is for clips of another kind.
+    /// The setting is for clips of a different kind.
     public static let notForThisKind = OutcomeCode("not_for_this_kind", exit: 2)
         .message("not applicable to a clip of this kind{detail}")
-    /// A value outside its range.
+    /// The value is out of range.
     public static let outOfRange = OutcomeCode("out_of_range", exit: 2)
         .message("{value} is out of range{detail}")
     /// The library has no album with this ID.

@@ -88,11 +88,11 @@ extension OutcomeCode {
     public static let unknownHost = OutcomeCode("unknown_host", exit: 6, isRetryable: true)
         .message("cannot resolve host{detail}")
         .hint("check the spelling of --server")
-    /// No connection: refused or unreachable.
+    /// The connection was refused, or the server is unreachable.
     public static let cannotConnect = OutcomeCode("cannot_connect", exit: 6, isRetryable: true)
         .message("cannot connect to the server{detail}")
         .hint("check --server, its port, and whether it is running")
-    /// No secure connection.
+    /// A secure connection could not be established.
     public static let tlsFailed = OutcomeCode("tls_failed", exit: 6)
         .message("no secure connection{detail}")
         .hint("check that --server is an https server")
@@ -100,9 +100,9 @@ extension OutcomeCode {
     public static let certificateUntrusted = OutcomeCode("certificate_untrusted", exit: 6)
         .message("the server's certificate is not trusted{detail}")
         .hint("use --cacert FILE to trust its CA, or \(pin)")
-    /// The certificate is for another host.
+    /// The certificate is for a different host.
     public static let certificateNameMismatch = OutcomeCode("certificate_name_mismatch", exit: 6)
-        .message("the server's certificate is for another host{detail}")
+        .message("the server's certificate is for a different host{detail}")
         .hint("use --server with the name in the certificate, or \(pin)")
     /// The server's public key is not the pinned one; nothing was sent.
     public static let pinnedKeyMismatch = OutcomeCode("pinned_key_mismatch", exit: 6)
@@ -120,7 +120,7 @@ extension OutcomeCode {
     public static let unknownOutcome = OutcomeCode("unknown_outcome", exit: 6, isRetryable: true)
         .message("whether the server has the file is unknown{status}{detail}")
         .hint("check later with: mediactl uploads status")
-    /// No response.
+    /// The server did not respond.
     public static let transport = OutcomeCode("transport", exit: 6)
         .message("the network failed{detail}")
         .hint("retry")

@@ -7,8 +7,9 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     public let exitCode: Int32
     /// Whether the same command may succeed later, unless the error has more specific information.
     public let isRetryable: Bool
-    /// The user-facing message; the words of the code if errors with it always have their own. `{file}`, `{path}`,
-    /// `{value}`, `{id}`, `{use}`, `{status}`, `{detail}` and `{reason}` come from the error.
+    /// The user-facing message; without a text, the words of the code, because errors with it always have their own
+    /// message. `{file}`, `{path}`, `{value}`, `{id}`, `{use}`, `{status}`, `{detail}` and `{reason}` come from the
+    /// error.
     public var message: String { text ?? rawValue.replacing("_", with: " ") }
     private var text: String?
     public private(set) var hint: String?
@@ -33,7 +34,7 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
         return row
     }
 
-    /// The code with this name or this 0.1.0 name; nil for a code of a newer version.
+    /// The code with this name or this 0.1.0 name; nil for a code from a newer version.
     public init?(rawValue: String) {
         guard let row = OutcomeTable.row(rawValue) else { return nil }
         self = row

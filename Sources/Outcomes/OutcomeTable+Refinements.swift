@@ -1,5 +1,5 @@
 extension OutcomeTable.Server {
-    /// A response whose meaning differs from that of its status.
+    /// A response whose meaning differs from the default for its status.
     struct Refinement: Sendable {
         /// Identifies the response, in addition to its status.
         enum Mark: Sendable {

@@ -20,7 +20,7 @@ public enum OutcomeTable {
         "hash_mismatch": "checksum_mismatch",
     ]
 
-    /// The row of a code, given its current or 0.1.0 name; nil for a code of a newer version.
+    /// The row of a code, given its current or 0.1.0 name; nil for a code from a newer version.
     public static func row(_ code: String) -> OutcomeCode? { rows[current(code)] }
 
     /// The current name of a code; differs from `code` if it was renamed since 0.1.0.

@@ -240,7 +240,7 @@ import Testing
             of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"])
         )
         #expect(userFacingError.message.contains("b.example:8080"))
-        #expect(userFacingError.message.contains("another file"))
+        #expect(userFacingError.message.contains("a different file"))
         #expect(
             userFacingError.hint?.contains("delete") == false,
             "a file on another host is never offered for deletion"

@@ -192,7 +192,7 @@ import Testing
         ),
         (
             ["uploads", "delete", "1", "--as-admin", "--on-invalid-token", "keep"],
-            "--as-admin uses no token and cannot be combined with --on-invalid-token"
+            "--as-admin does not use a token and cannot be combined with --on-invalid-token"
         ),
         (
             ["uploads", "export", "--output", "f", "--show-token"],

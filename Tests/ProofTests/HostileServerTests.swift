@@ -232,7 +232,7 @@ import Testing
             let result = try await bench.runner.run(command, extra: ["MEDIACTL_RETRIES": "3"])
             #expect(result.exitCode == 4, "\(command): \(result.output) \(result.errors)")
             #expect(result.errors.contains("the server refused the API key (401)"), "\(result.errors)")
-            #expect(result.errors.contains("another login of the same user may have replaced the key"))
+            #expect(result.errors.contains("another login by the same user may have replaced the key"))
         }
         #expect(try await bench.sandbox.requests().count - before <= 2 * commands.count)
         #expect(try Tree(bench.target).files.isEmpty)

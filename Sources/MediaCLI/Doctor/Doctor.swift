@@ -9,9 +9,9 @@ struct Doctor: ContextCommand {
         abstract: "Check the server: DNS, TLS, kind, health, login, role, tus, limits, clock.",
         discussion: """
             Changes nothing on the server: sends only GET, HEAD and OPTIONS, and, if an old server does not show the \
-            role otherwise, one POST without file IDs. If the certificate is not trusted, the pin of its key is printed \
-            for --pinned-key; compare it with the operator's before you use it.
-            Without --server, checks the upload server of the settings, otherwise the photo or capture server. On a \
+            role in any other way, one POST without file IDs. If the certificate is not trusted, the pin of its key is \
+            printed for --pinned-key; compare it with the operator's before you use it.
+            Without --server, checks the upload server in the settings, otherwise the photo or capture server. On a \
             photo or capture server, only DNS, TLS and kind are checked.
 
             Examples:
@@ -33,7 +33,7 @@ struct Doctor: ContextCommand {
         let isUpload = service == .uploadsURL && server.basePath.isEmpty
         guard isUpload || !hasCredentials else {
             throw UserFacingError.usage(
-                "user, password and API key are checked only on an upload server, whose address has no path"
+                "the user, password and API key are checked only on an upload server, whose address has no path"
             )
         }
         let servers = try ServerSession(settings, credentials: credentials, for: service)

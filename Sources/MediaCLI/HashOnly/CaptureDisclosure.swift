@@ -153,12 +153,12 @@ extension CaptureNotice {
             "the camera's clock has no time zone: only its day is submitted; add --utc-offset or --captured-at for the exact "
                 + "time"
         case .optionsNotSent(let options):
-            "submitted earlier with other options; not sent now: \(Self.words(for: options))"
+            "submitted earlier with different options; not sent in this run: \(Self.words(for: options))"
         case .disclosedEarlier(let options):
-            "submitted earlier with other options; disclosed then: \(Self.words(for: options))"
+            "submitted earlier with different options; disclosed then: \(Self.words(for: options))"
         case .acceptedEarlier:
             "the server accepted this file in an earlier submission whose outcome is not stored here; the server has the "
-                + "time, location and device of that one"
+                + "time, location and device of that submission"
         case .coordinatesArePublic(let decimals):
             "the server publishes the coordinates with \(Formats.count(decimals, "decimal"))"
         case .coarseLocationOmitted:

@@ -359,7 +359,7 @@ extension TextRenderer {
         let id = brief(record.id)
         switch item.state {
         case .accepted where item.error != nil:
-            return ["\(item.resultName): accepted earlier, as \(id); not confirmed now"]
+            return ["\(item.resultName): accepted earlier, as \(id); not confirmed in this run"]
         case .accepted where item.isKnown:
             return ["\(item.resultName): already on the server, as \(id)"] + address(of: record)
         case .accepted:

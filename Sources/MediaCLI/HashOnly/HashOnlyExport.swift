@@ -48,7 +48,9 @@ struct HashOnlyExport: ContextCommand {
     )
     var bundle: String?
 
-    @Flag(help: "With --bundle, export the first submission if it is unknown whether the server has it or a later one.")
+    @Flag(
+        help: "With --bundle, export the first submission if it is unknown whether the server has that or a later one."
+    )
     var first = false
 
     /// The path of the bundle; for a directory, existing or to be created, that of a file in it with the default name.
@@ -154,7 +156,7 @@ struct HashOnlyExport: ContextCommand {
         throw UserFacingError(
             .notSigned,
             "capture \(id) is not signed" + (twin.map { "; the server has the media as capture \($0)" } ?? ""),
-            hint: twin.map { "to export that one: mediactl hash-only export \($0) --bundle FILE" }
+            hint: twin.map { "to export that capture: mediactl hash-only export \($0) --bundle FILE" }
                 ?? "to sign and send it: mediactl hash-only retry \(id)"
         )
     }

@@ -14,11 +14,11 @@ struct HashOnlyRegister: ServerCommand {
         commandName: "register",
         abstract: "Register this machine with a capture server.",
         discussion: """
-            Without key options, a new key is created in the data directory. The level depends on the proof to the \
-            server: software for a key that can be copied, tpm2 for a key proven to be in a TPM. --tpm creates a key \
-            in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level is \
-            software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
-            device that was enrolled elsewhere: --device-id.
+            Without key options, a new key is created in the data directory. The level depends on what is proven to \
+            the server: software for a key that can be copied, tpm2 for a key proven to be in a TPM. --tpm creates a \
+            key in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level is \
+            software is upgraded. A server with the profile reference has no level for Linux and accepts only a device \
+            that was enrolled elsewhere: --device-id.
 
             Examples:
               mediactl hash-only register --server https://captures.example.org
@@ -107,16 +107,16 @@ struct CaptureKeyOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Create a key in this machine's TPM 2.0 and prove to the server that it is there, with tpm2-tools. With \
-            --key-uri handle:..., prove that key.
+            Create a key in this machine's TPM 2.0, and prove to the server with tpm2-tools that the key is there. \
+            With --key-uri handle:..., prove the key at that handle.
             """
     )
     var tpm = false
 
     @Option(
         """
-        For --tpm: certificates that the TPM does not store, in PEM or DER: that of its endorsement key, then those of \
-        the issuers. May be repeated.
+        For --tpm: certificates that the TPM does not store, in PEM or DER: the certificate of its endorsement key, \
+        then those of the issuers. May be repeated.
         """,
         value: .file
     )
@@ -137,7 +137,7 @@ struct CaptureKeyOptions: ParsableArguments {
     @Option(
         """
         Send a certification of a TPM key: this directory contains key.pub, ak.pub, certify.attest, certify.sig and \
-        ek-*.der, as written by tpm2-tools. Without the proof of --tpm the level stays software.
+        ek-*.der, as written by tpm2-tools. Without the proof from --tpm, the level stays software.
         """,
         value: .directory,
         name: .customLong("tpm2-evidence")
@@ -198,7 +198,7 @@ struct CaptureKeyOptions: ParsableArguments {
         guard let key = VerifyingKey.reading(try EvidenceFile.bytes(publicKey)) else {
             throw .usage(
                 "--public-key: \(ErrorCatalog.quoted(publicKey)) is not a P-256 public key",
-                hint: "to write one: openssl pkey -in KEY -pubout"
+                hint: "to write a public key: openssl pkey -in KEY -pubout"
             )
         }
         return key
@@ -320,8 +320,8 @@ struct RegistrationRun: Sendable {
         case .new: "a new key in a file"
         case .existing(.file(let path)): "the key in \(ErrorCatalog.quoted(path))"
         case .existing(.provider(let uri, let provider, _)):
-            "the key \(ErrorCatalog.quoted(uri)) of the provider \(ErrorCatalog.quoted(provider))"
-        case .existing(.command(let words)): "the key of the program \(ErrorCatalog.quoted(words.first ?? ""))"
+            "the key \(ErrorCatalog.quoted(uri)) from the provider \(ErrorCatalog.quoted(provider))"
+        case .existing(.command(let words)): "the key used by the program \(ErrorCatalog.quoted(words.first ?? ""))"
         }
     }
 

@@ -13,9 +13,10 @@ struct HashOnlyRetry: ContextCommand {
         discussion: """
             Unsigned captures are signed, at most three times; unsent captures are sent; where a response was lost, the \
             server is queried. Each capture is sent only to its own server.
-            Media is not uploaded: --send-media requires another mediactl hash-only send.
-            A reference server cannot be queried, and other servers show a capture only to the device that submitted it, not \
-            to one that replaced it. --resend sends such a capture again with a new signature, which at worst is refused.
+            Media is not uploaded: --send-media requires running mediactl hash-only send again.
+            A reference server cannot be queried, and other servers show a capture only to the device that submitted \
+            it, not to a device that replaced it. --resend sends such a capture again with a new signature, which at \
+            worst is refused.
 
             Examples:
               mediactl hash-only retry --all

@@ -13,8 +13,8 @@ struct HashOnlySend: ServerCommand {
         commandName: "send",
         abstract: "Submit hashes of photos and videos; the files stay on this machine.",
         discussion: """
-            The server always publishes the capture time: to the second, or only the day at the levels day-only and none. \
-            At the level precise it also publishes the coordinates. --dry-run shows exactly what would be sent.
+            The server always publishes the capture time: to the second, or only the day at the levels day-only and \
+            none. At the level precise, it also publishes the coordinates. --dry-run shows exactly what would be sent.
             A photo requires --depth FILE or --no-depth. A time without a time zone is not treated as UTC: \
             without --utc-offset, only its day is submitted.
             A file is read once, hashed and encrypted in the same pass, and never modified. Captures that could not be sent \
@@ -66,7 +66,7 @@ struct HashOnlySend: ServerCommand {
         let single = depth.ofOneFile + media.ofOneFile + facts.ofOneFile
         try require(
             files.count < 2 || single.isEmpty,
-            "\(single.joined(separator: ", ")) can be used with one file only."
+            "\(single.joined(separator: ", ")) can be used with only one file."
         )
     }
 
@@ -75,7 +75,8 @@ struct HashOnlySend: ServerCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         guard !privacy.coarseCoordinates || settings.settings.captureProfile.value == .reference else {
             throw UserFacingError.usage(
-                "--coarse-coordinates is only for a server with the profile reference: this one accepts city and country"
+                "--coarse-coordinates is only for a server with the profile reference: this server accepts a city "
+                    + "and country"
             )
         }
         var requests = try requests(privacy.overriding(try settings.privacySettings()))

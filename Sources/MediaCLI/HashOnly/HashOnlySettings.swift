@@ -8,8 +8,8 @@ struct HashOnlySettings: ParsableCommand {
         commandName: "settings",
         abstract: "Show or change how much captures disclose.",
         discussion: """
-            These settings are stored in hash-only.json beside the settings file. While that file cannot be read, nothing is \
-            sent.
+            These settings are stored in hash-only.json next to the settings file. While that file cannot be read, \
+            nothing is sent.
 
             Examples:
               mediactl hash-only settings show

@@ -80,7 +80,7 @@ extension TextRenderer {
     static func capture(_ record: CaptureRecord, problem: OutcomeCode?, now: Date, style: Style) -> [String] {
         let seen =
             !record.isObserved
-            ? "none; the file was not read here"
+            ? "none; the file was not read on this machine"
             : problem.map { words(forCopyWith: $0) }
                 ?? "in the vault, encrypted" + (record.hasDepth ? ", with its depth map" : "")
         let failure = record.errorCode.map { code in

@@ -15,11 +15,11 @@ struct HashOnlyVerify: ContextCommand {
         discussion: """
             The file is hashed on this machine and never sent. The server that has the capture is queried; with \
             --server, only captures for that server are considered. Local checks are printed regardless of the \
-            server's response. Exits with 8 if anything differs, with 12 if only the copy in the vault is missing, with \
-            5 if no capture of the file is stored; with the code of the refusal if the server refused it; if only the \
-            server or the vault could not be checked, with the code of that error.
-            With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
-            The members that the signature does not cover are listed.
+            server's response. Exits with 8 if anything differs, with 12 if only the copy in the vault is missing, \
+            with 5 if no capture of the file is stored; with the code of the refusal if the server refused the \
+            capture; if only the server or the vault could not be checked, with the code of that error.
+            With --bundle, a bundle written by mediactl hash-only export is verified on any machine, without a store, \
+            key or network. The members that the signature does not cover are listed.
 
             Examples:
               mediactl hash-only verify photo.jpg

@@ -7,7 +7,7 @@ struct Help: ContextCommand {
         commandName: "help",
         abstract: "Show help for a command, the connection options, or the exit codes.",
         discussion: """
-            -h shows the most important options of a command, --help all of them.
+            -h shows the most important options of a command, and --help shows all of them.
 
             Examples:
               mediactl help uploads delete

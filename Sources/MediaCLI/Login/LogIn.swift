@@ -15,8 +15,8 @@ struct LogIn: ServerCommand {
         discussion: """
             Upload server: --user logs in with an email address and a password, from --password-stdin, \
             --password-file, MEDIACTL_PASSWORD, password_command, netrc, or a prompt. The password is not stored; the \
-            server's token is, for this server only and until it expires. Some servers require no login, but a user \
-            name and password with each command.
+            server's token is stored, for this server only and until it expires. Some servers do not require a login, \
+            but require a user name and password with each command.
             Photo server: registers this machine with an API key issued by the server's administrator, from \
             --api-key-stdin, --api-key-file, MEDIACTL_API_KEY, or a prompt. --email logs in with a password instead. \
             This replaces the user's API key: every phone and program that uses it must log in again. Prompts for \
@@ -159,7 +159,7 @@ struct UploadLoginRun: Sendable {
             if isVerified { entry.requiresLogin = true }
         }
         if !isVerified {
-            console.warning("the server cannot verify logins; the first command will show whether it works")
+            console.warning("the server cannot verify logins; the first command will show whether the login works")
         }
         return finish(server, login)
     }

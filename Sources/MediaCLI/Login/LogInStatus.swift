@@ -11,8 +11,8 @@ struct LogInStatus: ServerCommand {
         commandName: "status",
         abstract: "Show the stored logins and their expiry. Sends nothing.",
         discussion: """
-            Shows all logins, or with --server only those of one server; never a token or key. Exits with 4 if there is \
-            no login, or one has expired.
+            Shows all logins, or with --server only those for one server; never shows a token or key. Exits with 4 if \
+            there is no login, or if a login has expired.
 
             Examples:
               mediactl login status

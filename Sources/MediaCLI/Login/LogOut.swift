@@ -8,11 +8,11 @@ struct LogOut: ContextCommand {
     static let schema = "mediactl.logout/1"
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Delete the stored login of a server. Sends nothing.",
+        abstract: "Delete the stored login for a server. Sends nothing.",
         discussion: """
-            Deletes the token of an upload server and the API key of a photo server from this machine. They stay valid \
-            on the server, and this machine stays registered with a photo server; a later login uses the same device \
-            again. Without a login, the command does nothing and succeeds.
+            Deletes the token for an upload server and the API key for a photo server from this machine. Both stay \
+            valid on the server, and this machine stays registered with a photo server; a later login uses the same \
+            device again. Without a login, the command does nothing and succeeds.
 
             Examples:
               mediactl logout --server https://photos.example.org
@@ -20,7 +20,7 @@ struct LogOut: ContextCommand {
             """
     )
 
-    @Flag(help: "Delete the logins of all servers.")
+    @Flag(help: "Delete the logins for all servers.")
     var all = false
 
     @Flag(name: .dryRun, help: "Show what would be deleted, without deleting it.")

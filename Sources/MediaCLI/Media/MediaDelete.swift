@@ -10,7 +10,7 @@ struct MediaDelete: UploadServerCommand {
         commandName: "delete",
         abstract: "Delete files from a server as its administrator.",
         discussion: """
-            Deletes files of any uploader, for everyone and from every event. The files are listed before the \
+            Deletes files uploaded by any user, for everyone and from every event. The files are listed before the \
             prompt, and the checksum of each is verified again right before its deletion. Requires the admin user. \
             With --yes, --file-name must match exactly one file.
 
@@ -206,7 +206,7 @@ struct MediaDeletionRun: Sendable {
             outcome.result.state = .failed
             outcome.result.error = GigHiveError(
                 .adminUnverified,
-                detail: "the server reports no checksum",
+                detail: "the server does not report a checksum",
                 fileID: file.fileID
             )
             return outcome

@@ -28,9 +28,9 @@ struct MediaFilterOptions: ParsableArguments {
     var label: String?
 
     @Option(
-        "Only files with this name: the one on the server, or the original one. Servers do not store the original "
-            + "name, so it is compared with the label. Requires the uploader or the admin, and one request for each file "
-            + "with another label.",
+        "Only files with this name: the name on the server, or the original name. Servers do not store the original "
+            + "name, so it is compared with the label. Requires the uploader or the admin user, and one request for "
+            + "each file with a different label.",
         value: "name"
     )
     var fileName: String?

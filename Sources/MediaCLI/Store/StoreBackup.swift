@@ -11,9 +11,9 @@ struct StoreBackup: ContextCommand {
         commandName: "backup",
         abstract: "Copy the token store to a file. Other commands may run at the same time.",
         discussion: """
-            Without FILE, the backup goes to the data directory, which keeps the last three, and those with tokens that \
-            the store does not have. Deleting a token removes it \
-            from these backups as well, but not from FILE. Anyone who has the file can delete the uploads; keep it secret.
+            Without FILE, the backup goes to the data directory, which keeps the last three backups, and any others \
+            with tokens that the store does not have. Deleting a token removes it from these backups as well, but not \
+            from FILE. Anyone who has the file can delete the uploads; keep it secret.
 
             Examples:
               mediactl store backup

@@ -7,12 +7,12 @@ struct StoreRepairCommand: ContextCommand {
     static let schema = "mediactl.store-repair/1"
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Salvage the rows of a damaged token store into a new one.",
+        abstract: "Salvage the rows from a damaged token store into a new one.",
         discussion: """
-            The damaged files are kept beside the new store, as tokens.sqlite.damaged-TIME; delete them when no token is \
-            missing. A symbolic link or directory with the name of the store is also kept, but not read. Tokens \
-            that could not be salvaged are listed if they are known; restore them from a backup with \
-            mediactl store restore. Exits with 3 if tokens are missing or nothing could be salvaged.
+            The damaged files are kept next to the new store, as tokens.sqlite.damaged-TIME; delete them when no token \
+            is missing. A symbolic link or directory with the name of the store is also kept, but not read. Tokens \
+            that could not be salvaged are listed if they are known; restore them from a backup with mediactl store \
+            restore. Exits with 3 if tokens are missing or nothing could be salvaged.
 
             Examples:
               mediactl store repair --dry-run

@@ -7,11 +7,11 @@ struct StoreRestoreCommand: ContextCommand {
     static let schema = "mediactl.store-restore/1"
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Add the tokens and uploads of a backup to the token store.",
+        abstract: "Add the tokens and uploads from a backup to the token store.",
         discussion: """
-            Nothing in the store is removed or replaced, and tokens that were deleted or removed since the backup are not \
-            restored, unless mediactl uploads clear was run since. If the store is damaged, run mediactl store repair \
-            first. mediactl store check lists the backups in the data directory.
+            Nothing in the store is removed or replaced, and tokens that were deleted or removed since the backup are \
+            not restored, unless mediactl uploads clear has been run since. If the store is damaged, run mediactl \
+            store repair first. mediactl store check lists the backups in the data directory.
 
             Examples:
               mediactl store restore /media/usb/tokens.sqlite --dry-run

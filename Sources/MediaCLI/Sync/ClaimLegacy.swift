@@ -11,8 +11,8 @@ struct ClaimLegacy: ServerCommand {
         commandName: "claim-legacy",
         abstract: "Claim photos that are not assigned to any device.",
         discussion: """
-            Prints the number of photos and prompts; without a terminal it requires --yes. The claimed photos are counted \
-            afterwards.
+            Prints the number of photos and prompts; without a terminal, it requires --yes. The claimed photos are \
+            counted afterwards.
 
             Examples:
               mediactl claim-legacy --list

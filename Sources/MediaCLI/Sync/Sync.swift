@@ -10,10 +10,10 @@ struct Sync: ParsableCommand {
         commandName: "sync",
         abstract: "Index, push and download photos.",
         discussion: """
-            With a directory, mediactl sync DIR lists what changed on the server, uploads the photos of DIR that the \
-            server lacks, and downloads those that this machine lacks to DIR/YEAR/MONTH. Nothing is deleted. The first run \
-            that has photos to upload or download prints them and prompts; without a terminal it requires --yes. For a \
-            directory with the name of a command, use for example ./push.
+            With a directory, mediactl sync DIR lists what changed on the server, uploads the photos in DIR that the \
+            server lacks, and downloads photos that this machine lacks to DIR/YEAR/MONTH. Nothing is deleted. The \
+            first run that has photos to upload or download prints them and prompts; without a terminal, it requires \
+            --yes. For a directory that is named like a command, use a path such as ./push.
             Without a command or directory, only the index is updated, as with mediactl sync pull.
 
             Examples:

@@ -13,13 +13,13 @@ struct SyncDirectory: ServerCommand {
     static let schema = "mediactl.sync/1"
     static let configuration = CommandConfiguration(
         commandName: "two-way",
-        abstract: "Upload and download missing photos of a directory.",
+        abstract: "Synchronize a directory with the server: upload and download missing photos.",
         discussion: """
-            Without a directory, only the index is updated, as with mediactl sync pull. With one, the photos that the \
-            server lacks are uploaded, and those that this machine lacks are downloaded to DIR/YEAR/MONTH. Nothing is \
-            deleted. The first run that has photos to upload or download prints them and prompts; without a terminal it \
-            requires --yes. If all recorded photos of DIR are missing, its disk may not be mounted, and nothing is \
-            downloaded.
+            Without a directory, only the index is updated, as with mediactl sync pull. With a directory, photos that \
+            the server lacks are uploaded, and photos that this machine lacks are downloaded to DIR/YEAR/MONTH. \
+            Nothing is deleted. The first run that has photos to upload or download prints them and prompts; without a \
+            terminal, it requires --yes. If all recorded photos in DIR are missing, its disk may not be mounted, and \
+            nothing is downloaded.
 
             Examples:
               mediactl sync Pictures --dry-run

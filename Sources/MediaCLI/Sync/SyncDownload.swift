@@ -9,9 +9,9 @@ struct SyncDownload: ServerCommand {
         commandName: "download",
         abstract: "Download photos or thumbnails into a directory, by year and month.",
         discussion: """
-            Photos are saved as DIR/YEAR/MONTH/NAME by date taken, and verified. Interrupted downloads resume where they \
-            stopped. Existing files are never replaced. The photos are those of the local index; update it with mediactl \
-            sync.
+            Photos are saved as DIR/YEAR/MONTH/NAME by date taken, and verified. Interrupted downloads resume where \
+            they stopped. Existing files are never replaced. The photos are selected from the local index; update it \
+            with mediactl sync.
             With --thumbnails, only the server's thumbnails are downloaded, as DIR/YEAR/MONTH/ID.thumbnail.jpg. A \
             photo still counts as missing if this machine has only its thumbnail.
 
@@ -31,7 +31,8 @@ struct SyncDownload: ServerCommand {
 
     @Flag(
         help: """
-            Download thumbnails instead of photos: of all photos, or only of those selected by --missing, --since or IDs.
+            Download thumbnails instead of photos: of all photos, or only of photos selected by --missing, --since or \
+            IDs.
             """
     )
     var thumbnails = false
@@ -195,7 +196,8 @@ struct DownloadRun: Sendable {
         console.note(counts.isEmpty ? "nothing to download" : counts)
         if statistics.count(.rewritten) > 0 {
             console.note(
-                "the server rewrites photos after their upload: structure, dimensions, length and ID of these were verified"
+                "the server rewrites photos after their upload: structure, dimensions, length and ID of these photos "
+                    + "were verified"
             )
         }
         if statistics.count(.unverified) > 0 {

@@ -9,8 +9,8 @@ struct SyncForget: ServerCommand {
         commandName: "forget",
         abstract: "Accept that photos were deleted on the server.",
         discussion: """
-            Pushes no longer count them, and sync verify no longer reports their copies. Local files and the server are not \
-            changed. To undo it, upload the file again with mediactl sync push --restore FILE.
+            Pushes no longer count these photos, and sync verify no longer reports their copies. Local files and the \
+            server are not changed. To undo this, upload the file again with mediactl sync push --restore FILE.
 
             Examples:
               mediactl sync forget Pictures/IMG_0001.jpg

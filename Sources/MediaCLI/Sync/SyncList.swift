@@ -9,7 +9,7 @@ struct SyncList: ServerCommand {
     static let schema = "mediactl.sync-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the photos of the local index, oldest upload first.",
+        abstract: "List the photos in the local index, oldest upload first.",
         discussion: """
             The server is not contacted; update the index with mediactl sync.
 
@@ -20,7 +20,7 @@ struct SyncList: ServerCommand {
             """
     )
 
-    @Option("Only photos of this device: this, other, legacy (no device), or an ID.", value: "which")
+    @Option("Only photos from this device: this, other, legacy (no device), or an ID.", value: "which")
     var device: String?
 
     @Option(
@@ -29,7 +29,7 @@ struct SyncList: ServerCommand {
     )
     var since: String?
 
-    @Flag(help: "List photos that are no longer on the server instead.")
+    @Flag(help: "Instead, list photos that are no longer on the server.")
     var gone = false
 
     @OptionGroup(title: "Connection options") var connection: ServerOptions

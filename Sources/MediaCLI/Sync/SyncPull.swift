@@ -39,7 +39,10 @@ struct ListingOptions: ParsableArguments {
     @Flag(help: "List all photos again.")
     var full = false
 
-    @Option("List all photos again if the last full listing is older: 12h, 7d or never (default: 7d).", value: "time")
+    @Option(
+        "List all photos again if the last full listing is older than this: 12h, 7d or never (default: 7d).",
+        value: "time"
+    )
     var fullInterval: String?
 
     func session(
@@ -99,7 +102,7 @@ struct PullRun: Sendable {
             "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
         ])
         let run = LongRun<PullProgress>(console)
-        let waiting = LockNotice(console, "listing the photos of this server")
+        let waiting = LockNotice(console, "listing the photos on this server")
         return try await console.context.interruption.handling({ _ in }) {
             let pull = Pull(account, options: options)
             let result = try await run.run(reporting: { (_: Never) in }) { dependencies in

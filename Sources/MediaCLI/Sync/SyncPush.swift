@@ -13,7 +13,7 @@ struct SyncPush: ServerCommand {
         discussion: """
             Directories are searched recursively; files that are not photos are skipped, and videos, raw files and other \
             photos among them are reported with counts. Local files are never modified.
-            A glob without a slash matches file names, one with a slash matches paths relative to the directory. \
+            A glob without a slash matches file names; a glob with a slash matches paths relative to the directory. \
             Exclusions take precedence over inclusions, regardless of order. Hidden directories, trash, thumbnails and \
             system files are excluded by default; --dry-run lists them.
             Photos that were deleted on the server are not uploaded again. Files that changed since they were uploaded \
@@ -43,8 +43,8 @@ struct SyncPush: ServerCommand {
 
     @Flag(
         help: """
-            Upload photos again if they were deleted on the server. Those with an accepted deletion only if they are \
-            specified as files.
+            Upload photos again if they were deleted on the server. Photos with an accepted deletion are uploaded only \
+            if they are specified as files.
             """
     )
     var restore = false

@@ -9,9 +9,9 @@ struct SyncStatusCommand: ServerCommand {
     static let schema = "mediactl.sync-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show the photo counts of server and index, the last sync, and the state of the server.",
+        abstract: "Show the photo counts on the server and in the index, the last sync, and the state of the server.",
         discussion: """
-            An unreachable server is reported, with its exit code; the counts of the index are still shown.
+            An unreachable server is reported, with its exit code; the counts in the index are still shown.
 
             Examples:
               mediactl sync status

@@ -27,8 +27,8 @@ struct SyncVerify: ServerCommand {
 
     @Flag(
         help: """
-            Check that the server has a file of a plausible length for each photo: requests one byte of each. --server \
-            without an address is the same.
+            Check that the server has a file of a plausible length for each photo: requests one byte from each file. \
+            --server without an address has the same effect.
             """
     )
     var serverFiles = false
@@ -135,7 +135,7 @@ struct SyncVerify: ServerCommand {
             // If there are more photos, the lines above show their IDs.
             let ids = changed.count > Continuation.maximumPaths ? ["ID"] : changed.map { ShellWord.quoted($0) }
             console.note(
-                "changed copies were edited or are damaged; download the photos again, under other names, with: "
+                "changed copies were edited or are damaged; download the photos again, under different names, with: "
                     + "mediactl sync download \(ids.joined(separator: " ")) --output DIR"
             )
         }
@@ -143,8 +143,8 @@ struct SyncVerify: ServerCommand {
         if !edited.isEmpty {
             let paths = edited.count > Continuation.maximumPaths ? ["PATH"] : edited.map { ShellWord.quoted($0) }
             console.note(
-                "photos of changed copies are intact in other files; remove damaged copies or upload edited ones with: "
-                    + "mediactl sync push --changed \(paths.joined(separator: " "))"
+                "the original photos of changed copies are intact in other files; remove damaged copies or upload "
+                    + "edited ones with: mediactl sync push --changed \(paths.joined(separator: " "))"
             )
         }
         if has(.serverMissing, .serverEmpty, .serverLength, .serverDamaged) {

@@ -159,7 +159,7 @@ extension AssociationReason {
             ("access to the library is limited", "will retry once access is granted", grant, .unauthorized)
         case .libraryChanged:
             (
-                "another library is now at this address", "will retry once the album's library is available again",
+                "a different library is now at this address", "will retry once the album's library is available again",
                 "to show the library: mediactl tapes library status", .conflict
             )
         case .unreachable: ("library unreachable", retry, nil, .network)
@@ -210,7 +210,7 @@ extension AlbumObstacle {
             "to use the library of the album again, mount its disk or \(marker); for a new album here: "
                 + "mediactl tapes album unlink TAPE; for an album that is here: mediactl tapes album link TAPE ALBUM"
         case .otherAccount:
-            "store a key with user.read of the account that has the albums: mediactl tapes library init "
+            "store a key with user.read for the account that has the albums: mediactl tapes library init "
                 + "--api-key-file FILE; for new albums in this account: mediactl tapes album unlink TAPE"
         case .newerVersion: "use the version of mediactl that wrote it, or a later one"
         }

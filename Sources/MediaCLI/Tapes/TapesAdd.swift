@@ -90,11 +90,11 @@ struct TapeInputOptions: ParsableArguments {
     )
     var uploaded: [String] = []
 
-    @Flag(help: "Add the file that was uploaded last from this machine.")
+    @Flag(help: "Add the last file uploaded from this machine.")
     var uploadedLast = false
 
     @Flag(
-        help: "Add missing files as well, recognized by their extension; tapes relink finds only uploaded ones later."
+        help: "Add missing files as well, recognized by their extension; tapes relink later finds only uploaded files."
     )
     var allowMissing = false
 

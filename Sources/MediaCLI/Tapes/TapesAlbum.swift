@@ -64,8 +64,8 @@ struct TapesAlbumLink: ContextCommand {
         commandName: "link",
         abstract: "Link an existing album to the tape. Missing clips are added by the next add.",
         discussion: """
-            An album is identified by its ID, never by its title. The ID of a folder is in its .mediactl-album.json; a server \
-            shows it in the address of the album.
+            An album is identified by its ID, never by its title. The ID of a folder is in its .mediactl-album.json; a \
+            server shows the ID in the address of the album.
 
             Example:
               mediactl tapes album link Summer 0b1f7c52-3a43-4a0e-9d3b-6f2c9e2a7d10

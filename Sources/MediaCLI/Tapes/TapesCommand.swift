@@ -7,7 +7,7 @@ struct TapesCommand: ParsableCommand {
         abstract: "Arrange clips into tapes, each with its album in a photo library.",
         discussion: """
             A tape is an ordered list of clips. Its album is a folder of links in your Pictures directory, or an album \
-            of an Immich server; originals are never copied, moved or changed. Missing clips are added to the album by \
+            on an Immich server; originals are never copied, moved or changed. Missing clips are added to the album by \
             the next add, or by mediactl tapes reconcile --apply.
 
             Examples:

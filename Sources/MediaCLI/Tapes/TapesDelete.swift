@@ -10,7 +10,8 @@ struct TapesDelete: ContextCommand {
         abstract:
             "Delete tapes. Albums are kept unless features.deleteAssociatedAlbum is set; originals are always kept.",
         discussion: """
-            With features.deleteAssociatedAlbum: true the albums are deleted too, except for files in them that mediactl did not create.
+            With features.deleteAssociatedAlbum: true, the albums are deleted too, except for files in them that \
+            mediactl did not create.
 
             Examples:
               mediactl tapes delete Summer

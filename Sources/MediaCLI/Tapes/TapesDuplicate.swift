@@ -17,7 +17,7 @@ struct TapesDuplicate: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Flag(help: "Create no album now; the next add, or tapes reconcile --apply, creates it.")
+    @Flag(help: "Do not create an album now; the next add, or tapes reconcile --apply, creates it.")
     var noAlbum = false
 
     @Flag(name: .dryRun, help: "Show what would be created, without creating it.")

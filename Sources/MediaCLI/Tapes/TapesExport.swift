@@ -12,10 +12,10 @@ struct TapesExport: ContextCommand {
         commandName: "export",
         abstract: "Export a tape as a playlist, a timeline, JSON, or one video.",
         discussion: """
-            m3u8 is a playlist for any player, otio an OpenTimelineIO timeline for editors, and json contains everything. \
-            A timeline has the frame rates and the audio of the videos if ffprobe is installed, otherwise milliseconds. \
-            --render requires ffmpeg, and checks first that it can decode every clip. A tape without an album gets one \
-            now; the video is added to it only with --add-to-album.
+            m3u8 is a playlist for any player, otio is an OpenTimelineIO timeline for editors, and json contains \
+            everything. A timeline has the frame rates and the audio of the videos if ffprobe is installed; otherwise, \
+            its times are milliseconds. --render requires ffmpeg, and checks first that it can decode every clip. An \
+            album is created for a tape without one; the video is added to it only with --add-to-album.
 
             Examples:
               mediactl tapes export Summer -o summer.m3u8
@@ -43,7 +43,7 @@ struct TapesExport: ContextCommand {
     @Flag(help: "Add the rendered video to the tape's album.")
     var addToAlbum = false
 
-    @Option("Pixels of the longer side (default: 1920).", value: "n", parsing: .unconditional)
+    @Option("Length of the longer side in pixels (default: 1920).", value: "n", parsing: .unconditional)
     var longSide: Int?
 
     @Option("Frames per second (default: 30).", value: "n", parsing: .unconditional)
@@ -72,7 +72,7 @@ struct TapesExport: ContextCommand {
         try require(
             render || format != nil || namedFormat != nil,
             Self.videoExtensions.contains(pathExtension ?? "")
-                ? "--output: a video requires --render; another format requires --format."
+                ? "--output: a video requires --render; any other format requires --format."
                 : "--output: unknown extension; use .m3u8, .m3u, .json or .otio, or specify --format."
         )
         try require(

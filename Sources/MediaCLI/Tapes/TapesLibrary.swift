@@ -51,8 +51,8 @@ struct TapesLibraryInit: ContextCommand {
         abstract: "Set up the library: create the folder of albums, or store the API key of a server.",
         discussion: """
             A key is checked before it is stored, readable only by you. It requires the permissions album.create, \
-            albumAsset.create and asset.upload; to read and delete albums and to remove clips also album.read, album.delete \
-            and albumAsset.delete. mediactl logout --server URL removes it.
+            albumAsset.create and asset.upload; to read and delete albums and to remove clips, it also requires \
+            album.read, album.delete and albumAsset.delete. mediactl logout --server URL removes the key.
 
             Examples:
               mediactl tapes library init
@@ -110,7 +110,7 @@ struct TapesLibraryInit: ContextCommand {
         let isUsed = other.map { "\(ImmichLibrary.base(of: $0))" } == address && usual.albumsLibrary.value == .immich
         guard let server = settings.settings.addresses[.libraryURL]?.value, !isUsed else { return }
         session.console.note(
-            "without --library-url, commands use another library; to use this server, set "
+            "without --library-url, commands use a different library; to use this server, set "
                 + "library_url: \(ErrorCatalog.clean(server)) in \(settings.locations.configFile), or MEDIACTL_LIBRARY_URL"
         )
     }
@@ -122,8 +122,8 @@ struct TapesLibraryGrant: ContextCommand {
         commandName: "grant",
         abstract: "Request access again after a refusal, and update pending albums.",
         discussion: """
-            After a library refused access, commands do not retry every time. This command does; if adding is allowed, it \
-            then works like mediactl tapes reconcile --apply.
+            After a library has refused access, commands do not retry every time. This command does; if adding is \
+            allowed, it then works like mediactl tapes reconcile --apply.
 
             Example:
               mediactl tapes library grant

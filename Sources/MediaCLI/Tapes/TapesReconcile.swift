@@ -9,8 +9,8 @@ struct TapesReconcile: ContextCommand {
         commandName: "reconcile",
         abstract: "List pending album updates; apply them with --apply.",
         discussion: """
-            Tapes are updated one at a time, longest pending first; the run stops at the first library-wide error. --verify \
-            checks whether the stored albums exist, and creates none.
+            Tapes are updated one at a time, longest pending first; the run stops at the first library-wide error. \
+            --verify checks whether the stored albums exist, but does not create any.
 
             Examples:
               mediactl tapes reconcile
@@ -27,7 +27,7 @@ struct TapesReconcile: ContextCommand {
     @Option("Maximum number of tapes (default: 20).", value: "n", parsing: .unconditional)
     var limit: Int?
 
-    @Flag(help: "Check whether all stored albums exist, and mark missing ones.")
+    @Flag(help: "Check whether all stored albums exist, and mark missing albums.")
     var verify = false
 
     @OptionGroup(title: "Library options") var connection: TapeUploadOptions

@@ -10,9 +10,9 @@ struct TapesRelink: ContextCommand {
         commandName: "relink",
         abstract: "Find originals that were moved or renamed, by their checksums.",
         discussion: """
-            Only files of the same length are read. Originals that are not missing are skipped, and so are missing ones \
-            without a stored checksum. With --changed, also finds the former files of originals that were replaced; \
-            after an intentional edit, remove the clip and add the file again instead.
+            Only files with the length of a missing original are read. Originals that are not missing are skipped, and \
+            so are missing originals without a stored checksum. With --changed, also finds the former files of \
+            originals that were replaced; after an intentional edit, remove the clip and add the file again instead.
 
             Examples:
               mediactl tapes relink --in /mnt/archive --dry-run
@@ -20,7 +20,7 @@ struct TapesRelink: ContextCommand {
             """
     )
 
-    @Argument("Only clips of these tapes (default: all).", value: "tape")
+    @Argument("Only clips in these tapes (default: all).", value: "tape")
     var tapes: [String] = []
 
     @Option(

@@ -10,7 +10,8 @@ struct TapesRemove: ContextCommand {
         abstract: "Remove clips from a tape. Originals and their links in the album are kept.",
         discussion: """
             Kept links are numbered after the last clip, and are not in the playlist. With \
-            features.deleteAssociatedAlbum they are removed too, unless another clip of the tape has the same original.
+            features.deleteAssociatedAlbum, the links are removed too, unless another clip of the tape has the same \
+            original.
 
             Examples:
               mediactl tapes remove Summer 3

@@ -11,12 +11,13 @@ struct TapesRepair: ContextCommand {
         commandName: "repair",
         abstract: "Repair the problems that tapes verify reports.",
         discussion: """
-            Adds clips that are not in the album, or that the library refused, restores deleted and renamed links, their \
-            numbers and playlists, removes links that have neither clip nor original and recreates missing albums; without a \
-            tape also removes files left by interrupted commands. Originals and other files in albums are never changed. \
-            Each repair is confirmed by a second check. Missing originals are found by mediactl tapes relink, the former \
-            content of changed ones with its option --changed. After an intentional edit, remove the clip and add the file \
-            again. mediactl tapes reconcile --apply creates albums for tapes that never had one.
+            Adds clips that are not in the album, or that the library refused, restores deleted and renamed links, \
+            their numbers and playlists, removes links that have neither clip nor original and recreates missing \
+            albums; without a tape, also removes files left by interrupted commands. Originals and other files in \
+            albums are never changed. Each repair is confirmed by a second check. Missing originals are found by \
+            mediactl tapes relink; with --changed, it also finds the former content of changed originals. After an \
+            intentional edit, remove the clip and add the file again. mediactl tapes reconcile --apply creates albums \
+            for tapes that never had one.
 
             Examples:
               mediactl tapes repair --dry-run

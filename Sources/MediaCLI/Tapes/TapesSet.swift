@@ -9,7 +9,8 @@ struct TapesSet: ContextCommand {
         commandName: "set",
         abstract: "Change how a tape or its clips are displayed. Originals are never changed.",
         discussion: """
-            Without --clip the tape is changed, otherwise the specified clips. Times are seconds, or have a unit: 1.5s, 2m.
+            Without --clip, the tape is changed; with --clip, the specified clips are changed. Times are seconds, or \
+            have a unit: 1.5s, 2m.
 
             Examples:
               mediactl tapes set Summer --orientation landscape --transition crossfade
@@ -27,7 +28,7 @@ struct TapesSet: ContextCommand {
     @OptionGroup(title: "Tape options") var ofTape: TapeLookOptions
     @OptionGroup(title: "Clip options") var ofClips: ClipLookOptions
 
-    @Option("Scaling to the frame; tape (clips only) uses the mode of the tape.", value: "mode")
+    @Option("Scaling to the frame; tape (clips only) uses the tape's mode.", value: "mode")
     var scale: ScaleName?
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")

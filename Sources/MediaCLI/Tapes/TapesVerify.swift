@@ -9,11 +9,11 @@ struct TapesVerify: ContextCommand {
         commandName: "verify",
         abstract: "Check that albums match their tapes. Changes nothing.",
         discussion: """
-            Reports clips that are not in the album yet or that the library refused, missing or changed originals, missing \
-            albums, links that were deleted, renamed or replaced by hand, wrong numbers and outdated playlists; without a \
-            tape also files left by interrupted commands. For an album of a server, checks that it has the asset of each clip. \
-            Exits with 1 if it finds problems, or with 4 if the only problem is that reading albums is not permitted. To \
-            repair them, use mediactl tapes repair.
+            Reports clips that are not in the album yet or that the library refused, missing or changed originals, \
+            missing albums, links that were deleted, renamed or replaced by hand, wrong numbers and outdated \
+            playlists; without a tape, also files left by interrupted commands. For an album on a server, checks that \
+            it has the asset of each clip. Exits with 1 if it finds problems, or with 4 if the only problem is that \
+            reading albums is not permitted. To repair them, use mediactl tapes repair.
 
             Examples:
               mediactl tapes verify

@@ -130,7 +130,7 @@ struct UploadedFiles: Sendable {
     private func notOurs(_ name: String) -> UserFacingError {
         .usage(
             "--from-upload: \(name == "-" ? "standard input" : ErrorCatalog.quoted(RawArguments.bytes(of: name))) "
-                + "is neither the output of mediactl upload --json nor a report of it",
+                + "is neither the output of mediactl upload --json nor an upload report",
             hint: "mediactl upload FILE --json | mediactl tapes add TAPE --from-upload -"
         )
     }

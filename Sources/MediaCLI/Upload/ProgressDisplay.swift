@@ -170,7 +170,9 @@ final class ProgressDisplay: Sendable {
     private func printOnce(_ limits: TusLimits) {
         guard limitsNote.begin() else { return }
         if limits.isWithoutToken {
-            console.note("uploads over tus get no delete token from this server: only an administrator can delete them")
+            console.note(
+                "uploads over tus do not get a delete token from this server: only an administrator can delete them"
+            )
         }
         if let size = limits.reducedChunkBytes {
             console.note("chunks are reduced to \(Formats.bytes(size)), the largest size that this server accepts")

@@ -11,9 +11,9 @@ struct Upload: ContextCommand {
         discussion: """
             Four files are uploaded in parallel; --jobs changes that. Use - to read from standard input (requires \
             --stdin-name). Directories require --recursive.
-            A glob without a slash matches file names, one with a slash matches paths relative to the directory; drafts/ \
-            matches everything under directories named drafts. Exclusions take precedence over inclusions, regardless of \
-            order.
+            A glob without a slash matches file names; a glob with a slash matches paths relative to the directory; \
+            drafts/ matches everything under directories named drafts. Exclusions take precedence over inclusions, \
+            regardless of order.
             Files already in the event (uploaded from this machine, or listed by the server) are skipped; --again \
             uploads them anyway. Interrupted uploads resume where they stopped, with the same \
             command or with mediactl uploads resume.

@@ -19,7 +19,7 @@ struct DetailOptions: ParsableArguments {
     @Option(
         """
         Title (default: the file name without extension). {stem}, {name}, {ext}, {parent}, {date} and {n} are \
-        replaced, {n:3} as 007; "Auto {date}" is the label that the phone app uses.
+        replaced; {n:3} is padded, as in 007; "Auto {date}" is the label that the phone app uses.
         """,
         value: "text"
     )
@@ -230,7 +230,7 @@ struct SendingOptions: ParsableArguments, Sendable {
     @Option("Write a JSON report with the result for each file; --retry-failed reads it.", value: .file)
     var report: String?
 
-    @Option("Also add each uploaded file to this tape; created if it does not exist.", value: "tape")
+    @Option("Also add each uploaded file to this tape, which is created if it does not exist.", value: "tape")
     var tape: String?
 
     @Flag(

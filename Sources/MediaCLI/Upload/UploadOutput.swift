@@ -90,8 +90,8 @@ extension TextRenderer {
 
     static func warning(_ warning: UploadWarning) -> String {
         switch warning {
-        case .notVerified: "the server sent no checksum, so its copy could not be verified"
-        case .noDeleteToken: "the server sent no delete token"
+        case .notVerified: "the server did not send a checksum, so its copy could not be verified"
+        case .noDeleteToken: "the server did not send a delete token"
         case .oddToken: "the delete token has an unexpected format; it was stored unchanged"
         case .unusableToken(let path):
             "the server sent an invalid delete token"
@@ -115,9 +115,10 @@ extension TextRenderer {
             "the server cannot delete unfinished uploads: it keeps the data, and the upload occupies one of the five slots "
                 + "for unfinished uploads, \(date.map { "until \(Formats.timestamp($0))" } ?? "for 24 hours after its start")"
         case .guestReceiptLost:
-            "the file is stored, but the response with its receipt was lost: the upload cannot be tracked or hidden from here"
+            "the file is stored, but the response with its receipt was lost: the upload cannot be tracked or hidden "
+                + "from this machine"
         case .typeMismatch(let declared, let sniffed):
-            "the extension is \(TerminalText.escaped(declared)), the content is \(TerminalText.escaped(sniffed))"
+            "the extension is \(TerminalText.escaped(declared)), but the content is \(TerminalText.escaped(sniffed))"
         }
     }
 }
@@ -127,8 +128,9 @@ extension PlannedTransport {
         switch self {
         case .multipartAsSet, .tusAsSet: "set with --transport or in the settings"
         case .multipartForSize: "smaller than 64 MiB"
-        case .tusForSize: "64 MiB or larger; multipart if the server has no tus, or issues no delete tokens with it"
-        case .tusForGuest: "event links require it"
+        case .tusForSize:
+            "64 MiB or larger; multipart if the server does not support tus, or does not issue delete tokens with it"
+        case .tusForGuest: "event links require tus"
         }
     }
 }

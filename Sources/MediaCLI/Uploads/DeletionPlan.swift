@@ -175,7 +175,7 @@ extension DeleteRun {
         }
         guard let asset = try await client.asset(fileID) else { throw UserFacingError.noSuchMedia(fileID) }
         guard let checksum = asset.checksumSHA256 else {
-            throw GigHiveError(.adminUnverified, detail: "the server reports no checksum", fileID: fileID)
+            throw GigHiveError(.adminUnverified, detail: "the server does not report a checksum", fileID: fileID)
         }
         guard checksum == known ?? checksum else {
             throw GigHiveError(.idReused, detail: "its checksum is \(checksum)", fileID: fileID)

@@ -9,7 +9,7 @@ struct UploadsAdopt: ContextCommand {
     static let schema = "mediactl.uploads-adopt/1"
     static let configuration = CommandConfiguration(
         commandName: "adopt",
-        abstract: "Store the delete token of a kept response, or one typed by hand. Sends nothing.",
+        abstract: "Store the delete token from a kept response, or a token typed by hand. Sends nothing.",
         discussion: """
             Without a response, the token is read from the terminal without echo, or from standard input with \
             --token-stdin; --file-id and --server are then required. The token is stored as given: only a deletion \

@@ -68,7 +68,7 @@ struct UploadsDelete: UploadServerCommand {
         )
         try require(
             onInvalidToken == nil || !asAdmin,
-            "--as-admin uses no token and cannot be combined with --on-invalid-token."
+            "--as-admin does not use a token and cannot be combined with --on-invalid-token."
         )
         try require(last || !ids.isEmpty || isChosenByContent, "Specify an ID, --sha256, --file or --last.")
         try require(ids.count < 2 || !isChosenByContent, "--sha256 and --file cannot be combined with several IDs.")

@@ -13,11 +13,12 @@ struct UploadsImport: ContextCommand {
         commandName: "import",
         abstract: "Import delete tokens from an export, or from the upload page in a browser.",
         discussion: """
-            Importing twice changes nothing. If a file has two tokens, both are kept; the newer one is used. Entries \
-            deleted or removed on this machine stay removed, unless mediactl uploads clear was run since.
+            Importing a file again does not change anything. If an uploaded file has two tokens, both are kept; the \
+            newer one is used. Entries deleted or removed on this machine stay removed, unless mediactl uploads clear \
+            has been run since.
             The upload page stores tokens in the browser's local storage under uploader_delete_tokens_v1, without the \
-            server, so --server is required. Checksums and events come from the server; tokens of files that it does \
-            not have are not imported.
+            server, so --server is required. Checksums and events come from the server; tokens for files that the \
+            server does not have are not imported.
 
             Examples:
               mediactl uploads import tokens.jsonl
@@ -28,7 +29,7 @@ struct UploadsImport: ContextCommand {
     @Argument("The exported file; - for standard input.", value: .file)
     var file: String
 
-    @Flag(help: "The file contains the tokens of the server's upload page (default: detected).")
+    @Flag(help: "The file contains the tokens from the server's upload page (default: detected).")
     var web = false
 
     @Flag(name: .dryRun, help: "Show what would be imported, without importing it.")
@@ -84,7 +85,7 @@ struct UploadsImport: ContextCommand {
     private func namedServer(_ settings: SettingsSession) throws -> ServerURL {
         guard connection.choice.server != nil || connection.choice.named.profile != nil else {
             throw UserFacingError.usage(
-                "the tokens of an upload page do not include the server",
+                "the tokens from an upload page do not include the server",
                 hint:
                     "mediactl uploads import --web \(ShellWord.quoted(file)) "
                     + "--server https://HOST"
@@ -120,7 +121,7 @@ enum ImportFile {
             guard !isWeb else {
                 throw UserFacingError(
                     .invalidImport,
-                    "\(name) does not contain the tokens of an upload page",
+                    "\(name) does not contain tokens from an upload page",
                     hint: "copy them in the page's developer console: copy(localStorage.\(WebTokens.storageKey))"
                 )
             }
@@ -190,7 +191,7 @@ struct ExportReader: Sendable {
                 throw UserFacingError(
                     .invalidImport,
                     "\(name), line \(error.line): \(error.reason)",
-                    hint: "nothing was imported; the file must be an unmodified export of mediactl uploads export"
+                    hint: "nothing was imported; the file must be an unmodified export from mediactl uploads export"
                 )
             }
         }

@@ -53,13 +53,13 @@ struct KeptUploadOptions: ParsableArguments {
     @Option("Only uploads to events on this date.", value: "yyyy-mm-dd")
     var eventDate: String?
 
-    @Option("Only uploads to events whose organization contains this.", value: "text")
+    @Option("Only uploads to events whose organization contains this text.", value: "text")
     var orgName: String?
 
     @Option("Only uploads to events of this type.", value: "type")
     var eventType: String?
 
-    @Option("Only uploads whose label or file name contains this.", value: "text")
+    @Option("Only uploads whose label or file name contains this text.", value: "text")
     var label: String?
 
     @Option("Only uploads since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.", value: "time")

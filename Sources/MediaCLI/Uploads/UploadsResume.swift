@@ -11,8 +11,8 @@ struct UploadsResume: ContextCommand {
         commandName: "resume",
         abstract: "Resume interrupted uploads.",
         discussion: """
-            The bytes on the server are compared with the file and not sent again. Details given here replace those \
-            of the original upload, for example a label that the server refused.
+            The bytes on the server are compared with the file and not sent again. Details specified here replace the \
+            details of the original upload, for example a label that the server refused.
             Without an ID, resumes the only resumable upload. With --server or --profile, considers only uploads to \
             that server.
 

@@ -19,7 +19,7 @@ struct UploadsStatus: ContextCommand {
             """
     )
 
-    @Flag(name: .dryRun, help: "Show the local status only, without querying servers.")
+    @Flag(name: .dryRun, help: "Show only the local status, without querying servers.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions

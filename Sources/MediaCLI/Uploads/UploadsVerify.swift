@@ -12,7 +12,7 @@ struct UploadsVerify: ContextCommand {
         discussion: """
             Checks that the server lists every file uploaded from this machine with its checksum, ID and event. Guest \
             uploads, and files that this machine has deleted on the server, are not checked. Exits with 3 if files are \
-            missing. With --report, the server is that of the report.
+            missing. With --report, the server in the report is used.
 
             Examples:
               mediactl uploads verify

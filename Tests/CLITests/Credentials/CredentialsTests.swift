@@ -132,7 +132,7 @@ import Testing
         Refusal(
             file: "profiles: {p: {password_command: ['true', canary]}}",
             exitCode: 4,
-            excerpt: "printed no password"
+            excerpt: "did not print a password"
         ),
         Refusal(file: "profiles: {p: {password_command: [no-such-program]}}", exitCode: 4, excerpt: "not in PATH"),
         Refusal(file: "profiles: {p: {password_command: [/nonexistent/x]}}", exitCode: 4, excerpt: "cannot be run"),

@@ -292,7 +292,7 @@ import Testing
         let fixture = try await Fixture()
         let site = try ScriptedSite()
         let report = try await fixture.client.delete(["1", "--yes", "--server", site.address])
-        let message = "1 on \(fixture.scope) is another file"
+        let message = "1 on \(fixture.scope) is a different file"
         report.expect(ExpectedFault(11, "no_delete_token", message, hint: "mediactl uploads list"))
         #expect(!report.result.errors.contains("uploads delete"))
         #expect(site.posts == 0)

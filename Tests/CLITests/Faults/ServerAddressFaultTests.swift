@@ -134,7 +134,7 @@ import Testing
                 ["--cacert", runner.home.path], [:],
                 "cannot read \"\(runner.home.path)\" (--cacert): is a directory"
             ),
-            (["--cacert", empty], [:], "cannot use \"\(empty)\" (--cacert): it contains no certificate in PEM"),
+            (["--cacert", empty], [:], "cannot use \"\(empty)\" (--cacert): it does not contain a certificate in PEM"),
         ]
         for (flags, variables, text) in cases {
             for command in [["media", "list"], ["doctor"]] {
@@ -154,7 +154,7 @@ import Testing
         ),
         (
             "127.0.0.1", ["--cacert", "CERTIFICATE"],
-            ExpectedFault(6, "certificate_name_mismatch", "certificate is for another host", hint: "--pinned-key")
+            ExpectedFault(6, "certificate_name_mismatch", "certificate is for a different host", hint: "--pinned-key")
         ),
         (
             "localhost", ["--pinned-key", "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="],

@@ -65,7 +65,7 @@ import Testing
     func changeDuringTheUpload(_ change: Change) async throws {
         let fixture = try Fixture()
         let report = try await fixture.upload(changing: change.make)
-        let message = "changed while it was being sent; the server has what was sent as 18"
+        let message = "changed while it was being sent; the bytes sent are on the server as 18"
         report.expect(ExpectedFault(13, "source_changed", message, hint: "mediactl uploads delete 18"))
         #expect(try fixture.client.states() == [.failed])
         #expect(try fixture.client.journal().first?.failureCode == "source_changed")

@@ -159,7 +159,7 @@ import Testing
         for command in [["send", fixture.photo] + fixture.depthOptions, ["retry", id, "--resend"]] {
             let unconfirmed = try await fixture.run(command)
             #expect(unconfirmed.exitCode == 6, "\(unconfirmed.errors)")
-            #expect(unconfirmed.output.contains("accepted earlier, as \(id.prefix(8)); not confirmed now"))
+            #expect(unconfirmed.output.contains("accepted earlier, as \(id.prefix(8)); not confirmed in this run"))
         }
     }
 

@@ -295,7 +295,7 @@ import Testing
         #expect(try await delete(["1", "--yes"]).exitCode == 2)
         let wrong = try await delete(["1", "--yes", "--sha256", String(repeating: "0", count: 64)])
         #expect(wrong.exitCode == 11)
-        #expect(wrong.errors.contains("the server has another file with the ID 1; nothing was deleted"))
+        #expect(wrong.errors.contains("the server has a different file with the ID 1; nothing was deleted"))
         #expect(try await delete(["7", "--yes", "--file", fixture.file("One.mp4")]).exitCode == 5)
         #expect(try fixture.sandbox.storedFiles().count == 1)
         let dry = try await delete(["1", "--dry-run"])

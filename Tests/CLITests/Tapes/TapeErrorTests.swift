@@ -89,7 +89,7 @@ import Testing
             ),
             (
                 AlbumOutcome(state: .pending, reason: .libraryChanged, pendingClips: 1), 1,
-                "1 clip saved; its album was not updated (another library is now at this address) - will retry once the album's library is available again"
+                "1 clip saved; its album was not updated (a different library is now at this address) - will retry once the album's library is available again"
             ),
             (
                 AlbumOutcome(state: .pending, reason: .internalError, detail: "400", pendingClips: 1), 1,
@@ -127,7 +127,7 @@ import Testing
             (.otherFolder, "for an album that is here: mediactl tapes album link TAPE ALBUM"),
             (
                 .otherAccount,
-                "with user.read of the account that has the albums: mediactl tapes library init --api-key-file"
+                "with user.read for the account that has the albums: mediactl tapes library init --api-key-file"
             ),
             (.newerVersion, "use the version of mediactl that wrote it, or a later one"),
         ] as [(AlbumObstacle, String)]

@@ -141,7 +141,7 @@ import Testing
         defer { lock.release() }
         let planned = try await fixture.runner.run(["uploads", "resume", id, "--dry-run"] + fixture.login)
         #expect(planned.exitCode == 10 && planned.output.isEmpty, "\(planned)")
-        #expect(planned.errors.contains("is being uploaded by another mediactl"), "\(planned)")
+        #expect(planned.errors.contains("is being uploaded by another mediactl process"), "\(planned)")
     }
 
     /// The summary does not count it as uploaded.
@@ -470,7 +470,7 @@ import Testing
             #expect(
                 result.errors.contains(
                     "mediactl: error: \"\(fixture.runner.home.file(name))\": no credentials for \(fixture.sandbox.baseURL); "
-                        + "the specified ones are for another server\n"
+                        + "the specified credentials are for a different server\n"
                         + "mediactl: hint: mediactl uploads resume \(id) --server \(fixture.sandbox.baseURL)\n"
                 )
             )

@@ -99,7 +99,7 @@ import Testing
         #expect(WebTokens(Array(text.utf8)) == nil)
         let runner = try BinaryRunner()
         let result = try await runner.run(["uploads", "import", "--web", "-", "--server", "http://h"], input: text)
-        #expect(result.exitCode == 2 && result.errors.contains("does not contain the tokens of an upload page"))
+        #expect(result.exitCode == 2 && result.errors.contains("does not contain tokens from an upload page"))
     }
 
     @Test func anExportNeedsNoLogin() async throws {

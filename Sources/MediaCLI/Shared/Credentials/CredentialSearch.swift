@@ -138,7 +138,7 @@ struct CredentialSearch: Sendable {
     private var missing: CredentialError {
         guard !server.isTarget else {
             let isForOther = hasEnvironmentSecret && !server.takesEnvironment
-            let others = isForOther ? "; MEDIACTL_PASSWORD is only used for MEDIACTL_SERVER" : ""
+            let others = isForOther ? "; MEDIACTL_PASSWORD is used only for MEDIACTL_SERVER" : ""
             return .notAuthenticated(
                 "no password for \(origin)\(others)",
                 hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"
@@ -146,7 +146,7 @@ struct CredentialSearch: Sendable {
         }
         let isGiven = flags.hasSecret || hasEnvironmentSecret
         return .notAuthenticated(
-            "no credentials for \(origin)" + (isGiven ? "; the specified ones are for another server" : ""),
+            "no credentials for \(origin)" + (isGiven ? "; the specified credentials are for a different server" : ""),
             hint: dependencies.retryCommand.map { "\($0) --server \(origin)" }
                 ?? "add --server \(origin), or a profile or netrc entry for it"
         )
@@ -330,7 +330,7 @@ struct PasswordCommand: Sendable {
             throw failure("printed invalid UTF-8")
         }
         let line = text.prefix { $0 != "\n" && $0 != "\r\n" }
-        guard !line.isEmpty else { throw failure("printed no password") }
+        guard !line.isEmpty else { throw failure("did not print a password") }
         return String(line)
     }
 

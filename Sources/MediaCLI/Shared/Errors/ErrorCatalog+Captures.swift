@@ -98,7 +98,7 @@ extension ErrorCatalog {
         case .notFound:
             Text(
                 "no capture server at this address\(error.status)",
-                hint: "check --server and its path; this may be another server, or a proxy"
+                hint: "check --server and its path; this may be a different server, or a proxy"
             )
         case .redirected:
             .table(
@@ -138,7 +138,7 @@ extension ErrorCatalog {
             text.hint =
                 isTPM
                 ? "the key is in the TPM: tpm2_getcap handles-persistent lists its keys, /dev/tpmrm0 requires the group tss, "
-                    + "TPM2OPENSSL_TCTI selects another TPM; after a reset of the TPM the key is lost, and "
+                    + "TPM2OPENSSL_TCTI selects another TPM; if the TPM was reset, the key is lost, and "
                     + "mediactl hash-only register --tpm --replace creates a new one"
                 : "the key is accessed through the OpenSSL provider \(quoted(provider)); check its device and its PIN"
         case _ where isTPM:
@@ -154,7 +154,7 @@ extension ErrorCatalog {
         case .submission, .upload:
             Text(
                 "whether the server has this capture is unknown\(error.status)\(reason(error))",
-                hint: "to resolve that: \(operation.retry ?? "")"
+                hint: "to resolve this: \(operation.retry ?? "")"
             )
         case .registration:
             Text(
@@ -164,7 +164,7 @@ extension ErrorCatalog {
         case .verification:
             Text(
                 "whether the server has this capture is unknown",
-                hint: "to resolve that: mediactl hash-only retry \(error.value.map { String($0.prefix(8)) } ?? "--all")"
+                hint: "to resolve this: mediactl hash-only retry \(error.value.map { String($0.prefix(8)) } ?? "--all")"
             )
         }
     }

@@ -49,7 +49,8 @@ extension StoreError: ReportableError {
                     "update mediactl, or \(elsewhere)"
                         + (isTokenStore ? "; if no newer version was used, \(repair)" : "")
                 )
-            case .busy: ("\(file) is locked by another process\(reason)", "retry when the other mediactl has finished")
+            case .busy:
+                ("\(file) is locked by another process\(reason)", "retry when the other mediactl process has finished")
             case .networkFileSystem:
                 ("\(file) is on a network file system, which is not safe for a \(store)\(reason)", elsewhere)
             case .unsafe where detail == DataDirectory.notADirectory: ("\(file) is not a directory", elsewhere)

@@ -37,7 +37,7 @@ extension ErrorCatalog {
             Text(
                 "the server refused the API key\(status)\(error.suffix)",
                 hint: """
-                    another login of the same user may have replaced the key, or the account is disabled; get a valid \
+                    another login by the same user may have replaced the key, or the account is disabled; get a valid \
                     key and run mediactl login
                     """
             )
@@ -58,11 +58,14 @@ extension ErrorCatalog {
         case .changedSinceUpload where !error.detail.isEmpty:
             Text(
                 "\(file) differs from \(photo), and was kept",
-                hint: "to download the photo under another name: mediactl sync download "
+                hint: "to download the photo under a different name: mediactl sync download "
                     + "\(error.photoID.map { ShellWord.quoted($0) } ?? "ID") --output DIR"
             )
         case .targetUnusable:
-            Text("cannot write to \(file)\(error.suffix)", hint: "check it, or specify another one with --output DIR")
+            Text(
+                "cannot write to \(file)\(error.suffix)",
+                hint: "check the path, or specify a different one with --output DIR"
+            )
         case .targetExists:
             Text("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:

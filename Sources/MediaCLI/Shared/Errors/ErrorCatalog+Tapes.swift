@@ -116,7 +116,7 @@ extension ErrorCatalog {
 
     /// For originals that are shorter or longer than when they were added.
     static let replacedHint =
-        "if another file replaced it, find the former one with: mediactl tapes relink TAPE --changed --in DIR"
+        "if it was replaced by a different file, find the original with: mediactl tapes relink TAPE --changed --in DIR"
 
     /// For originals that are missing at their stored path.
     static let relinkingHint = "find moved originals with: mediactl tapes relink TAPE --in DIR"

@@ -76,8 +76,8 @@ extension ErrorCatalog {
             .table(error, hint: discardHint(for: error))
         case .rateLimited where error.isPendingLimit:
             Text(
-                "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
-                    + "24 hours",
+                "the server has five unfinished tus uploads\(error.status), and does not accept any more; it deletes "
+                    + "them after 24 hours",
                 hint: "retry in 24 hours; files below 1 GiB can be uploaded with --transport multipart"
             )
         case .rateLimited:
@@ -124,7 +124,7 @@ extension ErrorCatalog {
         case .serverError where refusedFlag(error) != nil:
             .table(
                 error,
-                hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this one" }
+                hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this value" }
             )
         // Before anything is sent.
         case .invalidDetail:
@@ -148,7 +148,7 @@ extension ErrorCatalog {
             )
         case .sourceChanged where error.fileID != nil:
             Text(
-                "\(error.file) changed while it was being sent; the server has what was sent as \(error.number)",
+                "\(error.file) changed while it was being sent; the bytes sent are on the server as \(error.number)",
                 hint: "send it again when no program is writing to it"
                     + (error.neededLogin == nil
                         ? ", and delete that copy with: mediactl uploads delete \(error.number)" : "")
@@ -294,7 +294,7 @@ extension ErrorCatalog {
         // The same ID on another server is another file, so no command that deletes it is suggested.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Text(
-            "no stored delete token for \(id) on this host; \(id) on \(others) is another file",
+            "no stored delete token for \(id) on this host; \(id) on \(others) is a different file",
             hint: "list the files of each host with: mediactl uploads list"
         )
     }

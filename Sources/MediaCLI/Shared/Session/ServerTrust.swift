@@ -98,8 +98,8 @@ final class ServerTrustKeeper: Sendable {
         let found = try? await HTTPClient.peerCertificate(of: origin, limit: connectTimeout)
         let pin = found.flatMap { try? PublicKeyPin.ofCertificate(pem: $0.pem) } ?? "unknown"
         error.detail =
-            "known_servers has \(stored), the server now has \(pin); to accept the new key, remove the line for \(origin) "
-            + "from \(path)"
+            "known_servers has \(stored), but the server now has \(pin); to accept the new key, remove the line "
+            + "for \(origin) from \(path)"
         return error
     }
 

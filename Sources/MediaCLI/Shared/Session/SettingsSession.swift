@@ -270,7 +270,7 @@ enum AuthorityFile {
         } catch {
             throw UserFacingError(.invalidSetting, "cannot read \(name): \(error.reason)", hint: error.hint)
         }
-        throw UserFacingError(.invalidSetting, "cannot use \(name): it contains no certificate in PEM")
+        throw UserFacingError(.invalidSetting, "cannot use \(name): it does not contain a certificate in PEM")
     }
 
     /// nil for a pipe, which can be read only once, and for a very large file.
