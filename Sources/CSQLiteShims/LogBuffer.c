@@ -17,7 +17,7 @@ struct methods {
     struct buffer *buffer;
 };
 
-/// Bytes that SQLite has written to the log and that are not in the file yet. SQLite uses a connection's files on one
+/// Bytes that SQLite has written to the log but that are not in the file yet. SQLite uses a connection's files on one
 /// thread at a time.
 struct buffer {
     struct methods database;
@@ -115,7 +115,7 @@ bool sqlite_shim_buffer_log(void *connection) {
     sqlite3_file *log = file_of(connection, SQLITE_FCNTL_JOURNAL_POINTER);
     if (database == NULL || log == NULL || database->pMethods->iVersion < 2) return false;
     if (log->pMethods->xWrite == write_log) return true;
-    // The log was closed and opened again; the database keeps the methods of the first one.
+    // The log was closed and opened again; the database keeps the methods of the first log.
     if (database->pMethods->xClose == close_database) return false;
     struct buffer *buffer = sqlite3_malloc(sizeof *buffer);
     if (buffer == NULL) return false;

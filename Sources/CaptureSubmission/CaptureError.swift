@@ -1,6 +1,6 @@
 @_exported public import Outcomes
 
-/// An error of an operation on a capture: the facts from which the caller classifies it and writes the message.
+/// An error in an operation on a capture: the facts from which the caller classifies the error and writes the message.
 public struct CaptureError: Error, Sendable, CustomStringConvertible {
     public var code: OutcomeCode
     /// The message from the server or the system, or the violated rule. May contain control characters; escape before
@@ -18,9 +18,9 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     public var value: String?
     /// Sizes of a body's parts in bytes, for `.payloadTooLarge`.
     public var parts: [(name: String, byteCount: Int)]
-    /// The OpenSSL provider of the key concerned, such as `tpm2`; nil for a key in a file or in an external program.
+    /// The OpenSSL provider for the key concerned, such as `tpm2`; nil for a key in a file or in an external program.
     public var keyProvider: String?
-    /// The error of a lower layer, such as `StoreError` or `TransportError`.
+    /// The error from a lower layer, such as `StoreError` or `TransportError`.
     public var underlying: (any Error & Sendable)?
 
     package init(

@@ -12,7 +12,7 @@ internal import Tus
     public enum NeededLogin: Sendable, Equatable {
         /// A deletion by token.
         case uploader
-        /// A deletion without token.
+        /// A deletion without a token.
         case admin
     }
 
@@ -27,10 +27,10 @@ internal import Tus
         public var isRetryable: Bool
         /// Local path concerned, as bytes.
         public var path: [UInt8]?
-        /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice` avoids the
-        /// failure; `directory` if the file may be in a directory other than the current one; `deletion` if the outcome
-        /// of a deletion is unknown; `discard` if an upload cannot be discarded; `event` if the server has the file,
-        /// but in an unknown event or in none; `event_link` if the upload requires its event link again.
+        /// The detail field concerned (`label`, `event_date`, …); `transport` if a different `TransportChoice` avoids
+        /// the failure; `directory` if the file may be in a directory other than the current one; `deletion` if the
+        /// outcome of a deletion is unknown; `discard` if an upload cannot be discarded; `event` if the server has the
+        /// file, but in an unknown event or in none; `event_link` if the upload requires its event link again.
         public var field: String?
         /// The offending value as given.
         public var value: String?
@@ -52,12 +52,12 @@ internal import Tus
         public var details: UploadDetails?
         /// The address of that upload's server.
         public var server: String?
-        /// The login that the request requires, if the server shows that another one was used.
+        /// The login that the request requires, if the server shows that a different one was used.
         public var neededLogin: NeededLogin?
         public var retryAfterSeconds: Int?
-        /// Whether it concerns the tus server, a service separate from the application.
+        /// Whether the error concerns the tus server, a service separate from the application.
         package var isOfTusServer = false
-        /// Whether it was not retried, so it shows nothing about the run's other uploads.
+        /// Whether the request was not retried, so the error shows nothing about the run's other uploads.
         var isIsolated = false
         public var store: StoreError?
         public var transport: TransportError?
@@ -65,7 +65,7 @@ internal import Tus
 
     @Boxed private var facts: Facts
 
-    /// A member of `Facts`; changing it copies them if another error shares them.
+    /// A member of `Facts`; changing it copies the facts if another error shares them.
     public subscript<Member>(dynamicMember path: WritableKeyPath<Facts, Member>) -> Member {
         get { facts[keyPath: path] }
         set { facts[keyPath: path] = newValue }
@@ -164,7 +164,7 @@ extension GigHiveError {
         )
     }
 
-    /// The refusal of the credentials, if a 401 shows more than a wrong password; nil for other responses.
+    /// The error for refused credentials, if a 401 shows more than a wrong password; nil for other responses.
     private static func refusedCredentials(_ head: HTTPResponseHead, message: String? = nil) -> GigHiveError? {
         switch head.refusal {
         case .login(let origin)?:

@@ -5,7 +5,7 @@
 
 /// The image libraries in use. They may be newer than those used for the build.
 public enum ImageLibraries {
-    /// Their names and versions, such as `libpng` and `1.6.39`; empty in a build without them.
+    /// The libraries' names and versions, such as `libpng` and `1.6.39`; empty in a build without them.
     public static var versions: [(name: String, number: String)] {
         #if ImageLibraries
             // Constants of the libraries, which remain loaded.

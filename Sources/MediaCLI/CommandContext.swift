@@ -15,7 +15,7 @@ struct CommandContext: Sendable {
     /// The monotonic clock.
     var elapsed: @Sendable () -> Duration
     var interruption: Interruption
-    /// Without the program name.
+    /// The arguments, without the program name.
     var arguments: [String] = []
 
     static func process(interruption: Interruption) -> CommandContext {
@@ -38,7 +38,7 @@ struct CommandContext: Sendable {
 protocol ContextCommand: ParsableCommand {
     static var schema: String { get }
 
-    /// The schema of the records of this run; `schema` unless the command has several forms.
+    /// The schema of this run's records; `schema` unless the command has several forms.
     var recordSchema: String { get }
 
     var global: GlobalOptions { get }
@@ -77,8 +77,8 @@ extension ParsableCommand {
         configuration.subcommands.first { $0._commandName == name }
     }
 
-    /// The command at the beginning of a text that follows `mediactl`, for example `sync, then …`, with the end of its
-    /// name; nil if there is none.
+    /// The command at the beginning of a text that follows `mediactl`, for example `sync, then …`, and where its name
+    /// ends; nil if there is no command.
     static func printed(_ text: Substring) -> (command: any ParsableCommand.Type, end: Substring.Index)? {
         let names = text.prefixMatch(of: /[a-z-]+(?: [a-z-]+)*/)?.0.split(separator: " ") ?? []
         var command: (any ParsableCommand.Type)?

@@ -36,12 +36,12 @@ struct MediactlCommand: ParsableCommand {
         ]
     )
 
-    // Declared here so that these flags are also accepted before the command's name.
+    // Declared here because these flags are also accepted before the command's name.
     @OptionGroup(visibility: .hidden) var global: GlobalOptions
     @OptionGroup(visibility: .hidden) var connection: UploadConnectionOptions<ConnectionOptions>
 }
 
-/// The output of `--version`: the program, then the libraries in use, one per line.
+/// The output of `--version`: mediactl, then the libraries in use, one per line.
 enum VersionText {
     /// The only line passed to the parser; the libraries are queried only for `--version`.
     static let program = "mediactl \(MediactlCommand.version)"

@@ -3,12 +3,12 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Outcomes
 
-/// Checks for threads and file descriptors: without them, libdispatch and libcurl wait forever or terminate the
-/// process.
+/// Checks for threads and file descriptors: without enough of them, libdispatch and libcurl wait forever or terminate
+/// the process.
 enum ProcessResources {
     /// Number of threads in addition to one per core: the transfer loop, signals, digests and files.
     private static let extraThreads = 4
-    /// Number of descriptors used by a transfer: databases, locks, the file, sockets, and those of the runtime.
+    /// Number of descriptors used by a transfer: databases, locks, the file, sockets, and the runtime's descriptors.
     private static let descriptorCount = 24
 
     /// Bytes of address space that the runtime and libcurl reserve later. Without them, allocations fail during a command.
@@ -52,7 +52,7 @@ enum ProcessResources {
         let end = DispatchSemaphore(value: 0)
         var started = 0
         var code: Int32 = 0
-        // `activeProcessorCount` opens files, so it is read after the check of the descriptors.
+        // `activeProcessorCount` opens files, so it is read after the descriptors have been checked.
         let wanted = extraThreads + ProcessInfo.processInfo.activeProcessorCount
         while code == 0, started < wanted {
             code = DedicatedThread.start { end.wait() }
@@ -88,9 +88,9 @@ extension Program {
 
 /// Descriptors 0 to 2 of a program that was started without some of them (`>&-`).
 enum StandardStreams {
-    /// Opens the missing descriptors before anything else is opened. Otherwise a socket or the journal would get the
-    /// number of a standard stream, and messages would be written into it. A missing descriptor becomes `/dev/null`,
-    /// opened for the opposite direction, so that reading or writing fails with EBADF as on a closed descriptor.
+    /// Opens the missing descriptors before anything else is opened. Otherwise, a socket or the journal would get the
+    /// number of a standard stream, and messages would be written to it. A missing descriptor becomes `/dev/null`,
+    /// opened for the opposite direction, so reading or writing fails with EBADF as on a closed descriptor.
     static func fillGaps() {
         for (descriptor, direction) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
@@ -100,7 +100,7 @@ enum StandardStreams {
     }
 }
 
-/// Crash reports of the Swift runtime.
+/// The Swift runtime's crash reports.
 enum CrashReports {
     /// Disables the runtime's backtraces: they prompt on a terminal and print memory, which may contain a password or a
     /// token. `SWIFT_BACKTRACE` in the environment, which the runtime has already read, still enables them.

@@ -8,7 +8,7 @@ public enum Program {
     public static func prepareProcess() {
         StandardStreams.fillGaps()
         CrashReports.disable()
-        // The library below OpenSSL's tpm2 provider prints every TPM error to standard error; our own message covers
+        // The library used by OpenSSL's tpm2 provider prints every TPM error to standard error; our own message covers
         // it.
         setenv("TSS2_LOG", "all+none", 0)
     }

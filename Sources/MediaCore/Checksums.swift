@@ -13,7 +13,7 @@ package struct CyclicCheck: Sendable {
         }
     }
 
-    /// The check of these bytes; `check` is that of all bytes before them, 0 at the beginning.
+    /// The check of these bytes; `check` is the check of all preceding bytes, or 0 at the beginning.
     package func of(_ bytes: some Sequence<UInt8>, after check: UInt32 = 0) -> UInt32 {
         // Other modules call this unspecialized, which is five times slower than the loop over contiguous bytes.
         bytes.withContiguousStorageIfAvailable { update(check, with: $0) } ?? update(check, with: Array(bytes))
@@ -27,9 +27,10 @@ package struct CyclicCheck: Sendable {
 }
 
 extension Sequence<UInt8> {
-    /// 64-bit FNV-1a: the same in every run and on every machine, unlike Swift's own hashes. Its low bits mix poorly.
+    /// 64-bit FNV-1a: unlike Swift's own hashes, it is the same in every run and on every machine. Its low bits mix
+    /// poorly.
     package var fnv1a: UInt64 {
-        // As in `CyclicCheck.of`.
+        // Written this way for the same reason as `CyclicCheck.of`.
         withContiguousStorageIfAvailable(Self.fold) ?? Array(self).withUnsafeBufferPointer(Self.fold)
     }
 

@@ -23,7 +23,7 @@ package enum HexText {
         let count = groups.reduce(0, +)
         return text.withUTF8 { text in
             guard text.count == count * 2 + groups.count - 1 else { return nil }
-            // Combines all digits, so that validity is checked only once.
+            // Combines all digits, so validity is checked only once.
             var seen: UInt8 = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, end in
                 values.withUnsafeBufferPointer { values in
@@ -78,7 +78,7 @@ package enum HexText {
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 
-    /// Reads digits in either case; nil for anything but pairs of them.
+    /// Reads digits in either case; nil for anything but pairs of digits.
     package static func bytes(_ text: String) -> [UInt8]? {
         text.utf8.allSatisfy(isDigit) ? bytes(lowerCase: text.lowercased(), groups: [text.utf8.count / 2]) : nil
     }

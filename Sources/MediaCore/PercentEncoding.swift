@@ -1,6 +1,6 @@
 /// Percent-encoding of parts of an address (RFC 3986 section 2.1).
 package enum PercentEncoding {
-    /// Encodes every byte but the unreserved characters: for a path segment, and for a name or value of a query.
+    /// Encodes every byte except the unreserved characters, for a path segment or for a name or value in a query.
     package static func encode(_ text: String) -> String { encode(text.utf8, keeping: []) }
 
     /// Encodes every byte but the unreserved characters and `/`.

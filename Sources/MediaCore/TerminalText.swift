@@ -11,7 +11,7 @@ package enum TerminalText {
         return result
     }
 
-    /// Escapes the bytes of a path likewise; bytes that are not UTF-8 are shown as `\xNN`.
+    /// Escapes the bytes of a path in the same way; bytes that are not UTF-8 are shown as `\xNN`.
     package static func escaped(_ path: [UInt8]) -> String {
         if path.isPrintableASCII { return String(decoding: path, as: UTF8.self) }
         var result = ""
@@ -61,7 +61,7 @@ package enum TerminalText {
 
 extension Collection<UInt8> {
     /// True for nearly every path and cell of a long table; this check makes a list of 10,000 rows several times as
-    /// fast. The loop has no early exit, so that many bytes are compared at once.
+    /// fast. Without an early exit, the loop compares many bytes at once.
     fileprivate var isPrintableASCII: Bool {
         var others: UInt8 = 0
         for byte in self { others |= byte &- 0x20 > 0x7E - 0x20 ? 1 : 0 }
@@ -92,7 +92,7 @@ extension TerminalText {
     }
 
     private static func width(_ character: Character) -> Int {
-        // A joined emoji is drawn as one glyph, and so is a flag or a symbol with the emoji variation selector.
+        // A joined emoji is drawn as one glyph, as is a flag or a symbol with the emoji variation selector.
         if let first = character.unicodeScalars.first, isWide(first) { return 2 }
         if character.unicodeScalars.contains(where: { $0.value == 0xFE0F }) { return 2 }
         return character.unicodeScalars.reduce(0) { $0 + (isZeroWidth($1) ? 0 : isWide($1) ? 2 : 1) }
@@ -113,7 +113,8 @@ extension TerminalText {
         return scalar.properties.isEmojiPresentation || wideRanges.contains { $0.contains(scalar.value) }
     }
 
-    /// The large blocks of East Asian Width W and F (UAX #11); other wide characters are emoji and need no entry.
+    /// The large blocks of East Asian Width W and F (UAX #11); other wide characters are emoji and do not need an
+    /// entry.
     private static let wideRanges: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,

@@ -7,7 +7,8 @@ package enum TextEscape: Sendable {
     /// `&amp;`, `&#039;`, `&#x27;`: as written by PHP's `htmlspecialchars`, and numeric references.
     case html
 
-    /// Decodes the escape at the beginning of a text: its bytes, and its length in bytes; nil if there is none.
+    /// Decodes the escape at the beginning of a text: the decoded bytes, and the length of the escape in bytes; nil if
+    /// there is none.
     package func first(in text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
         switch self {
         case .percent: Self.percent(text)

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A mutex and a condition variable in one (POSIX threads). Swift's `Mutex` cannot wait for a change.
 final class Condition: @unchecked Sendable {
-    // Unchecked: both live at fixed addresses from init to deinit and are accessed only by pthread functions, which are
-    // safe from any thread.
+    // Unchecked: the mutex and the variable stay at fixed addresses from init to deinit and are accessed only by
+    // pthread functions, which are safe from any thread.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 

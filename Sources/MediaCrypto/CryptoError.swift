@@ -6,8 +6,8 @@ public struct CryptoError: Error, Sendable, Equatable {
     public var detail: String
     /// The `errno` of the system call that failed, if one did.
     public var systemError: Int32?
-    /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those it was
-    /// sealed with. Which of these is the case cannot be determined.
+    /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those with
+    /// which it was sealed. Which of these is the case cannot be determined.
     public var isDamaged: Bool
 
     public init(_ detail: String, systemError: Int32? = nil, isDamaged: Bool = false) {
@@ -26,7 +26,7 @@ public struct CryptoError: Error, Sendable, Equatable {
 
     /// Like `fromOpenSSL`, with the provider's message if it has one, for example a response from the TPM.
     ///
-    /// The message is in the first error of the queue; OpenSSL derives the later ones from it.
+    /// The message is in the first error in the queue; OpenSSL derives later errors from it.
     static func fromProvider(_ operation: String) -> CryptoError {
         var words: UnsafePointer<CChar>?
         var flags: Int32 = 0
@@ -49,9 +49,9 @@ package enum CryptoRandom {
     }
 }
 
-/// The OpenSSL that this process uses. It may be newer than the one it was built with.
+/// The OpenSSL that this process uses. It may be newer than the version that mediactl was built with.
 public enum OpenSSLVersion {
-    /// Its version, such as `3.0.17`.
+    /// The version number, such as `3.0.17`.
     public static var number: String {
         // A constant of OpenSSL, which stays loaded.
         OpenSSL_version(OPENSSL_FULL_VERSION_STRING).map { String(cString: $0) } ?? "unknown"

@@ -5,7 +5,7 @@ internal import MediaSystem
 public enum DigestAlgorithm: Sendable, CaseIterable {
     /// SHA-256 (FIPS 180-4), 32 bytes.
     case sha256
-    /// SHA-1 (FIPS 180-4), 20 bytes. Broken as proof of identity; sufficient to detect damage in transfer.
+    /// SHA-1 (FIPS 180-4), 20 bytes. Broken as a proof of identity, but sufficient to detect damage in transfer.
     case sha1
 
     var name: String {
@@ -21,7 +21,7 @@ public enum DigestAlgorithm: Sendable, CaseIterable {
     ///
     /// `descriptor` must stay open until this returns.
     ///
-    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends early.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also thrown if the file ends early.
     public func digest(ofFile descriptor: Int32, from offset: Int64 = 0, byteCount: Int64) async throws -> [UInt8] {
         try await BlockingWork.runCancellable { isCancelled in
             var context = try DigestContext(self)
@@ -34,12 +34,12 @@ public enum DigestAlgorithm: Sendable, CaseIterable {
     }
 }
 
-/// A running digest of one of OpenSSL's algorithms. Not thread-safe; one owner.
+/// A running digest that uses one of OpenSSL's algorithms. Not thread-safe; one owner.
 struct DigestContext: ~Copyable {
     /// An `EVP_MD_CTX`, owned: created in `init`, freed in `deinit`, never exposed.
     private let context: OpaquePointer
     private let algorithm: DigestAlgorithm
-    /// The first failure; reported by `snapshot` so that the hot path need not throw.
+    /// The first failure; reported by `snapshot`, so the hot path need not throw.
     private var failure: CryptoError?
 
     init(_ algorithm: DigestAlgorithm) throws(CryptoError) {
@@ -91,7 +91,7 @@ struct DigestContext: ~Copyable {
 }
 
 extension DigestAlgorithm {
-    /// OpenSSL's description of the algorithm; nil if it provides none.
+    /// OpenSSL's description of the algorithm; nil if OpenSSL does not provide the algorithm.
     fileprivate var type: OpaquePointer? {
         switch self {
         case .sha256: FetchedDigest.sha256.type

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// The certificate of a TPM's endorsement key, or of one of its issuers (TCG EK Credential Profile).
 public struct EndorsementCertificate: Sendable, Equatable {
-    /// The kind of a certificate's key, among those that `tpm2_createek` creates.
+    /// The kind of key in a certificate, among the kinds that `tpm2_createek` creates.
     public enum KeyKind: Sendable, Equatable {
         case rsa
         case p256

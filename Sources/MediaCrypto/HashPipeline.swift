@@ -24,14 +24,14 @@ package final class HashPipeline: Sendable {
         ring.append(bytes)
     }
 
-    /// Adds bytes of an open file, read with `pread` on its own thread; the file offset does not change. `descriptor`
+    /// Adds bytes from an open file, read with `pread` on its own thread; the file offset does not change. `descriptor`
     /// must stay open until this returns.
     ///
     /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `onBlock` is
     /// called on the reading thread after each block with the number of bytes read so far; an error that it throws
     /// stops the reading.
     ///
-    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends early.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also thrown if the file ends early.
     package func append(
         file descriptor: Int32,
         from offset: Int64,
@@ -54,7 +54,7 @@ package final class HashPipeline: Sendable {
         ring.mark()
     }
 
-    /// Discards everything appended since the mark; without a mark, everything.
+    /// Discards everything appended since the mark or, if there is no mark, everything.
     package func restart() {
         ring.restart()
     }
@@ -80,7 +80,7 @@ package struct FileDigests: Sendable, Equatable {
     /// Reads the first bytes of an open file with `pread` on the calling thread; the file offset does not change.
     /// `onBlock` is called before each block of at most 1 MiB; an error that it throws stops the reading.
     ///
-    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends before `byteCount`.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also thrown if the file ends before `byteCount`.
     package init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
         var sha1 = try DigestContext(.sha1)
         var sha256 = try DigestContext(.sha256)
@@ -98,11 +98,11 @@ package struct FileDigests: Sendable, Equatable {
 package enum FileReading {
     private static let blockSize = 1 << 20
 
-    /// Reads exactly `byteCount` bytes from `offset` on with `pread`, in blocks of at most 1 MiB that are valid during
-    /// the call only.
+    /// Reads exactly `byteCount` bytes with `pread`, starting at `offset`, in blocks of at most 1 MiB that are valid
+    /// only during the call.
     ///
-    /// - Throws: Errors thrown by `body`; `CryptoError`, with `systemError` if reading failed, and if
-    ///   the file ends early.
+    /// - Throws: Errors thrown by `body`; `CryptoError`, with `systemError` if reading failed; also thrown if the file
+    ///   ends early.
     static func read(
         _ descriptor: Int32,
         from offset: Int64,

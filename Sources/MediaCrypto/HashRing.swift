@@ -17,7 +17,7 @@ final class HashRing: @unchecked Sendable {
     static let blocksWithoutThread = 4
 
     /// Whether `append` itself hashes. For a short input, this takes little longer than copying it for another thread,
-    /// and parallel uploads need no separate buffers.
+    /// and parallel uploads do not need separate buffers.
     private let hashesAtOnce: Bool
     private let condition = Condition()
     private var hasher: SHA256Hasher
@@ -89,7 +89,7 @@ final class HashRing: @unchecked Sendable {
         markedByteCount = byteCount
     }
 
-    /// Drops all bytes since the mark, including those not hashed yet.
+    /// Drops all bytes since the mark, including bytes that have not been hashed yet.
     func restart() {
         byteCount = markedByteCount
         condition.withLock {
@@ -101,7 +101,8 @@ final class HashRing: @unchecked Sendable {
         open = nil
     }
 
-    /// Hashes the rest and calls `receive` once, on the hashing thread if there is one, otherwise on this one.
+    /// Hashes the rest and calls `receive` once, on the hashing thread if there is one, otherwise on the calling
+    /// thread.
     func finish(_ receive: @escaping @Sendable (Outcome) -> Void) {
         let last = open
         open = nil
@@ -153,7 +154,7 @@ final class HashRing: @unchecked Sendable {
             return isThreadRunning
         }
         guard needsThread, DedicatedThread.start({ self.run() }) != 0 else { return }
-        // Slower without a thread, but correct.
+        // Without a thread, hashing is slower but correct.
         condition.withLock { isThreadRunning = false }
         _ = hashInline()
     }

@@ -21,8 +21,8 @@ package enum PublicKeyPin {
         return whole.bytes.map { HexText.lowerCase([$0]).uppercased() }.joined(separator: ":")
     }
 
-    /// The digest of a part of a certificate as OpenSSL encodes it. `BIO_new_mem_buf` keeps the pointer without
-    /// copying, so everything that reads from it stays inside the closure.
+    /// The digest of part of a certificate as OpenSSL encodes it. `BIO_new_mem_buf` keeps the pointer without copying,
+    /// so everything that reads from it stays inside the closure.
     private static func digest(
         ofCertificate pem: String,
         _ failure: String,

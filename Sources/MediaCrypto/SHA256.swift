@@ -42,7 +42,7 @@ package struct SHA256Hasher: ~Copyable {
         context.resume(from: other.context)
     }
 
-    /// The digest of everything added so far; more may follow. Also throws if an earlier step failed.
+    /// The digest of everything added so far; more may follow. Throws even if it was an earlier step that failed.
     package func snapshot() throws(CryptoError) -> SHA256Digest {
         SHA256Digest(bytes: try context.snapshot())
     }
@@ -55,7 +55,7 @@ extension SHA256Digest {
     /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `descriptor` must
     /// stay open until this returns.
     ///
-    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends before `byteCount`.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also thrown if the file ends before `byteCount`.
     public static func ofFile(descriptor: Int32, byteCount: Int64) async throws -> SHA256Digest {
         SHA256Digest(bytes: try await DigestAlgorithm.sha256.digest(ofFile: descriptor, byteCount: byteCount))
     }

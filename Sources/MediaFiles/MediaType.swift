@@ -33,7 +33,7 @@ package struct MediaType: Sendable, Hashable {
     /// is known (trap T5).
     ///
     /// `fileName` may be a path; only its extension is used. `prefix` contains the first bytes of the file; 4 KiB are
-    /// sufficient. nil if both name and content are unknown.
+    /// sufficient. nil if both the name and the content are unknown.
     package static func declared(fileName: String, prefix: [UInt8]) -> MediaType? {
         let bySniffing = sniffed(prefix)
         guard let byName = named(byExtension: pathExtension(of: fileName)) else { return bySniffing }
@@ -42,7 +42,7 @@ package struct MediaType: Sendable, Hashable {
         return byName
     }
 
-    /// The text after the last dot of the last path component; empty without a dot.
+    /// The text after the last dot of the last path component; empty if there is no dot.
     package static func pathExtension(of fileName: String) -> String {
         let lastComponent = fileName.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
         guard let lastComponent, let dot = lastComponent.lastIndex(of: UInt8(ascii: ".")) else { return "" }
@@ -94,7 +94,7 @@ package struct MediaType: Sendable, Hashable {
 
 extension MediaType {
     /// The type of the container, determined by the first bytes, of which 4 KiB are sufficient; nil if unknown. A
-    /// container may contain more than its usual extension suggests.
+    /// container may contain more than its extension suggests.
     package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
         byFixedMagic(prefix) ?? byContainer(prefix) ?? byFrames(prefix)
     }
@@ -199,7 +199,7 @@ extension MediaType {
         return .audio("ogg")
     }
 
-    // ASF specification, section 10: object and stream type identifiers, in the byte order of a file.
+    // ASF specification, section 10: object and stream type identifiers, in the byte order used in files.
     private static let asfHeader: [UInt8] = [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11]
     private static let asfVideoStream: [UInt8] = [0xC0, 0xEF, 0x19, 0xBC, 0x4D, 0x5B, 0xCF, 0x11]
     private static let asfAudioStream: [UInt8] = [0x40, 0x9E, 0x69, 0xF8, 0x4D, 0x5B, 0xCF, 0x11]

@@ -42,7 +42,8 @@ public final class SourceFile: Sendable {
         close(descriptor)
     }
 
-    /// The current status of the path: `fstat` of the open file, or `stat` of the path if another file has replaced it.
+    /// The current status of the path: `fstat` of the open file, or `stat` of the path if a different file has replaced
+    /// it.
     ///
     /// Equal to `status` if nothing has changed. A removed file keeps its content, but its change time differs.
     public func currentStatus() throws(SourceFileError) -> FileIdentity {
@@ -86,7 +87,7 @@ public final class SourceFile: Sendable {
     private static let readAheadCount: Int64 = 128 << 10
 
     private static func prepareReading(_ descriptor: Int32, byteCount: Int64, path: [UInt8]) throws(SourceFileError) {
-        // Of the flags set by this call, `init` has set only O_NONBLOCK.
+        // `init` has set only one of the flags that this call changes: O_NONBLOCK.
         guard fcntl(descriptor, F_SETFL, 0) == 0 else { throw SourceFileError(errno: errno, path: path) }
         // Only a hint: without it, read-ahead is smaller.
         if byteCount > readAheadCount { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
@@ -99,12 +100,12 @@ public struct SourceFileError: Error, Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
         /// There is no such file.
         case notFound
-        /// No permission to read it.
+        /// There is no permission to read the file.
         case permissionDenied
         case isDirectory
-        /// It is a FIFO, a socket or a device.
+        /// The file is a FIFO, a socket or a device.
         case notRegular
-        /// It has no bytes.
+        /// The file has no bytes.
         case empty
         /// Reading failed.
         case io(errno: Int32)
@@ -122,13 +123,13 @@ public struct SourceFileError: Error, Sendable, Equatable {
         switch code {
         case ENOENT: self.init(.notFound, path: path)
         case EACCES, EPERM: self.init(.permissionDenied, path: path)
-        // The errors of `open` for a socket, and for a device without a driver.
+        // The errors from `open` for a socket, and for a device without a driver.
         case ENXIO, ENODEV: self.init(.notRegular, path: path)
         default: self.init(.io(errno: code), path: path)
         }
     }
 
-    /// The outcome code of an operation that required the file.
+    /// The outcome code for an operation that required the file.
     package var code: OutcomeCode {
         switch kind {
         case .notFound: .fileNotFound

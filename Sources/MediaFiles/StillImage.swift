@@ -1,17 +1,18 @@
 /// Still images. The upload servers do not accept them, so `MediaType` does not include them.
 package enum StillImage {
-    /// Whether an extension, ignoring case and without the dot, is that of a still image.
+    /// Whether an extension, ignoring case and without the dot, belongs to a still image format.
     package static func isNamed(byExtension pathExtension: String) -> Bool {
         extensions.contains(pathExtension.lowercased())
     }
 
-    /// Whether the first bytes are those of a still image; 64 are sufficient. False for raw images that resemble other
-    /// formats; their extension is more reliable.
+    /// Whether the first bytes show that a file is a still image; 64 bytes are sufficient. False for raw images that
+    /// resemble other formats; their extension is more reliable.
     package static func isSniffed(_ prefix: [UInt8]) -> Bool {
         if magics.contains(where: { prefix.has($0, at: 0) }) { return true }
         switch prefix.fourCharacters(at: 0) {
         case "RIFF": return prefix.fourCharacters(at: 8) == "WEBP"
-        // Two letters are not sufficient: also check the size of the second header, which has one of these values.
+        // Two letters are not sufficient: the size of the second header, which has one of these values, is checked as
+        // well.
         case let text where text.hasPrefix("BM"):
             return prefix.littleEndian(at: 14, count: 4).map { [12, 40, 52, 56, 64, 108, 124].contains($0) } ?? false
         default: break
@@ -40,7 +41,7 @@ package enum StillImage {
     private static let extensions: Set = [
         "jpg", "jpeg", "jpe", "png", "gif", "webp", "heic", "heif", "hif", "avif", "tif", "tiff", "bmp", "jxl", "jp2",
         "insp", "mpo",
-        // Raw.
+        // Raw formats.
         "3fr", "ari", "arw", "cap", "cr2", "cr3", "crw", "dcr", "dng", "erf", "fff", "iiq", "k25", "kdc", "mef", "mos",
         "mrw", "nef", "nrw", "orf", "ori", "pef", "raf", "raw", "rw2", "rwl", "sr2", "srf", "srw", "x3f",
     ]

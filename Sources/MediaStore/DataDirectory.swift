@@ -2,8 +2,8 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// The directory of the databases, rescue files, spooled input, and capture data. Its mode is 0700, that of its files
-/// 0600.
+/// The directory of the databases, rescue files, spooled input, and capture data. Its mode is 0700; the mode of its
+/// files is 0600.
 ///
 /// Only its owner can enter it, so another user cannot replace paths inside it.
 public struct DataDirectory: Sendable {
@@ -19,7 +19,7 @@ public struct DataDirectory: Sendable {
     /// directory, `/tmp`) keeps its own permissions, and so do those files; one that others may write to is refused.
     ///
     /// - Throws: `StoreError`: `.unsafe` if it belongs to another user, is not a directory, is writable by others and
-    ///   contains more than the store, or has a link in place of a file of the store; `.notWritable`, `.full`.
+    ///   contains more than the store, or has a link in place of one of the store's files; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         try open(path, refusing: { _ in true })
     }
@@ -64,7 +64,7 @@ public struct DataDirectory: Sendable {
     package static let loginsFileName = "logins.json"
 
     /// Refuses links in place of the store's files: they could redirect its writes anywhere. Only the directory itself
-    /// may be reached through one. A link that a repair has set aside is never opened.
+    /// may be reached through a link. A link that a repair has set aside is never opened.
     private static func refuseLinks(
         in directory: String,
         where isRefused: (String) -> Bool = { _ in true }
@@ -109,7 +109,7 @@ public struct DataDirectory: Sendable {
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
-        // The second name is that of the logins file while it is being written.
+        // The second name is used for the logins file while it is being written.
         let prefixes = databases + [RescueLog.prefix, SpoolFile.prefix, loginsFileName, ".\(loginsFileName)"]
         return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }
@@ -122,7 +122,7 @@ public struct DataDirectory: Sendable {
 
     var lockFolder: String { file(Self.lockDirectoryName) }
 
-    /// Path of a lock file. Locks are stored beside the data that they protect, so that `--data-dir` moves both.
+    /// Path of a lock file. Locks are stored next to the data that they protect, so `--data-dir` moves both.
     func lockFile(_ name: String) -> String { path + "/" + Self.lockDirectoryName + "/" + name + ".lock" }
 
     /// Names of the entries that begin with a prefix, in order.
@@ -290,7 +290,7 @@ extension DataDirectory {
     /// The path of a part, which need not exist.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
-    /// The number of captures in the vault, without drafts.
+    /// The number of captures in the vault, not counting drafts.
     package func vaultCaptureCount() throws(StoreError) -> Int {
         let vault = path(of: .captures)
         guard try FileStatus(at: vault) != nil else { return 0 }

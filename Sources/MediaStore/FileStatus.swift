@@ -32,7 +32,7 @@ struct FileStatus {
     var permissions: mode_t { status.st_mode & 0o7777 }
     /// Whether group or others have any permission.
     var isLoose: Bool { permissions & 0o077 != 0 }
-    /// Whether group or others may change it.
+    /// Whether group or others may change the file.
     var isWritableByOthers: Bool { permissions & 0o022 != 0 }
     var modifiedAt: Double { Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 }
 
@@ -53,7 +53,7 @@ struct FileStatus {
     }
 }
 
-/// The columns of the identity of a file; all are null if there is none.
+/// The columns of the identity of a file; all are null if there is no identity.
 protocol IdentityColumns {
     var device: Int64? { get set }
     var inode: Int64? { get set }
@@ -86,7 +86,7 @@ extension IdentityColumns {
     }
 }
 
-/// The capabilities of the store's file system.
+/// The capabilities of the file system that contains the store.
 enum FileSystemKind: Sendable {
     /// Shared memory works between processes: write-ahead log.
     case local

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// An urgent caller starts the writer immediately; callers that arrive while it waits for the disk share the next
 /// transaction. Callers that can wait are written with the next urgent one, as soon as there are 64, or after 2 ms. The
-/// writer has its own queue, so that a slow disk does not block Swift's few cooperative threads.
+/// writer has its own queue, so a slow disk does not block Swift's few cooperative threads.
 final class GroupCommit: Sendable {
     typealias Change = @Sendable (Database) throws -> Void
     /// Calls a function on the queue of the writer after a time.
@@ -20,9 +20,9 @@ final class GroupCommit: Sendable {
 
     private struct Inbox {
         var waiting: [Waiting] = []
-        /// Whether the writer should take them as soon as possible.
+        /// Whether the writer should take the waiting callers as soon as possible.
         var isDue = false
-        /// Counts the groups that the writer has taken, so that the timer of an earlier group does not end a later one.
+        /// Counts the groups that the writer has taken, so the timer of an earlier group does not end a later one.
         var group = 0
     }
 
@@ -42,7 +42,7 @@ final class GroupCommit: Sendable {
     private let inbox = Mutex(Inbox())
     /// Number of callers in the last transaction; only the writer sets it.
     private let lastCount = Atomic(0)
-    /// Not private, so that a test can block it.
+    /// Not private, because a test blocks it.
     let writer: DispatchQueue
     private let after: Timer
 
@@ -79,7 +79,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Callers whose change the writer has not taken yet.
+    /// Number of callers whose changes the writer has not taken yet.
     var waitingCount: Int { inbox.withLock { $0.waiting.count } }
 
     /// The time that the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
@@ -105,8 +105,8 @@ final class GroupCommit: Sendable {
         }
         lastCount.store(batch.count, ordering: .relaxed)
         let result = write(batch)
-        // One invalid row, or one too many for the disk, must not make the others fail. With a busy database, a retry
-        // would only wait again.
+        // One row that is invalid, or for which there is no disk space left, must not make the others fail. With a busy
+        // database, a retry would only wait again.
         if case .failure(let error) = result, error.kind != .busy, batch.count > 1 {
             for waiting in batch { waiting.continuation.resume(returning: write([waiting])) }
         } else {

@@ -5,7 +5,7 @@ internal import MediaCore
 public import MediaSystem
 import Synchronization
 
-/// Caches the SHA-256 of files, so that unchanged files are not read again (`hashes.sqlite` in the cache directory).
+/// Caches the SHA-256 digests of files, so unchanged files are not read again (`hashes.sqlite` in the cache directory).
 /// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one, and a corrupt
 /// one is replaced. A cache written by a newer version is not changed.
 ///
@@ -14,7 +14,8 @@ import Synchronization
 /// them advances in steps of up to 10 ms, so the margin is twice that, or 2 seconds if both times are whole seconds
 /// (FAT counts in steps of two).
 ///
-/// Many tasks and processes may use one directory concurrently. Entries that were not used for 180 days are removed.
+/// Many tasks and processes may use one directory concurrently. Entries that have not been used for 180 days are
+/// removed.
 public final class HashCache: Sendable {
     /// Nanoseconds after a change during which a digest is not cached, on a file system whose times have fractions of a
     /// second.
@@ -33,7 +34,8 @@ public final class HashCache: Sendable {
     private let writer = DispatchQueue(label: "mediactl.hashes.write")
     private let now: @Sendable () -> Date
 
-    /// Opens or creates the cache in a directory (0700, created if missing). One that others may write to is not used.
+    /// Opens or creates the cache in a directory (0700, created if missing). A directory that others may write to is
+    /// not used.
     public convenience init(directory: String) {
         self.init(directory: directory, now: { Date() })
     }
@@ -89,12 +91,12 @@ public final class HashCache: Sendable {
             defer { state.isScheduled = true }
             return (!state.isScheduled, state.waiting.count % Self.many == 0)
         }
-        // Writes during a batch, so that its end need not wait for all entries.
+        // Writes during a batch, so its end need not wait for all entries.
         if isMany { writer.async { [weak self] in self?.write() } }
         if isFirst { writer.asyncAfter(deadline: .now() + 1) { [weak self] in self?.write() } }
     }
 
-    /// Runs on `writer`, so that an older entry never overtakes a newer one.
+    /// Runs on `writer`, so an older entry never overtakes a newer one.
     private func write() {
         let (database, entries) = state.withLock { state in
             state.isScheduled = false
@@ -108,7 +110,7 @@ public final class HashCache: Sendable {
         }
     }
 
-    /// nil if the cache failed: a corrupt one was replaced, any other is no longer used.
+    /// nil if the cache failed: a corrupt cache was replaced; any other cache is no longer used.
     @discardableResult
     private func attempt<Value>(_ database: HashDatabase, _ body: (HashDatabase) throws -> Value) -> Value? {
         do {
@@ -155,7 +157,7 @@ final class HashDatabase: Sendable {
     private let queue: DatabaseQueue
 
     /// Opens or creates the cache; replaces one that is not a database. A suspect cache is checked completely: a
-    /// process found it corrupt, and may have replaced it since.
+    /// process found it corrupt, and may have replaced it since then.
     init(directory: String, busySeconds: Double, isSuspect: Bool = false) throws {
         self.directory = try Self.prepare(directory)
         self.busySeconds = busySeconds
@@ -203,7 +205,7 @@ final class HashDatabase: Sendable {
         }
     }
 
-    /// Also removes entries that were last used before this day.
+    /// Writes entries, and removes those last used before this day.
     func write(_ entries: [Entry], prunedBefore day: Int64) throws {
         try queue.write { db in
             let insert = try RawStatement(

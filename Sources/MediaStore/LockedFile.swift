@@ -114,7 +114,7 @@ package final class LockedFile: Sendable {
         return file
     }
 
-    /// Removes the name and releases the lock. Later calls do nothing: the name may belong to another file.
+    /// Removes the name and releases the lock. Later calls do nothing: the name may belong to a different file.
     func remove() {
         name.withLock { name in
             guard !name.isRemoved else { return }
@@ -128,7 +128,7 @@ package final class LockedFile: Sendable {
     /// lose it earlier keeps the object alive by calling this at the end.
     package func unlock() { flock(descriptor, LOCK_UN) }
 
-    /// Gives the file another new name (`prefix` and random characters). Not synced.
+    /// Gives the file a new name (`prefix` and random characters). Not synced.
     func rename(prefix: String, in directory: String) throws(StoreError) {
         let newPath = "\(directory)/\(prefix)\(RandomName.make())"
         try name.withLock { name throws(StoreError) in
@@ -173,7 +173,7 @@ extension LockedFile {
 /// process exits.
 ///
 /// The byte is at the hash of a name, because creating and removing a file for each name costs more than sending a
-/// small file. Two names with one hash (63 bits) would only make one owner wait for another.
+/// small file. Two names with the same hash (63 bits) would only make one owner wait for another.
 package final class LockedByte: Sendable {
     private let file: LockFile
     private let offset: Int64
@@ -201,7 +201,7 @@ package final class LockedByte: Sendable {
 
     deinit { release() }
 
-    /// Tries to take the lock; false if another process (or another object of this process) has it.
+    /// Tries to take the lock; false if another process (or another object in this process) has it.
     func tryLock() throws(StoreError) -> Bool {
         guard try file.tryLock(offset) else { return false }
         isReleased.store(false, ordering: .releasing)
@@ -259,7 +259,7 @@ private final class LockFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The file, which is opened unless this process has it open already.
+    /// The file, which is opened unless this process already has it open.
     static func shared(_ path: String) throws(StoreError) -> LockFile {
         try open.withLock { open throws(StoreError) in
             if let file = open[path]?.file { return file }
@@ -305,12 +305,12 @@ private final class LockFile: Sendable {
 /// the data directory.
 package typealias UploadLock = LockedByte
 
-/// Held while a process adopts the responses of exited processes. Another process waits, so that it does not read a
-/// journal that is about to change.
+/// Held while a process adopts the responses of exited processes. Other processes wait, to avoid reading a journal that
+/// is about to change.
 package typealias AdoptionLock = LockedByte
 
 extension LockedByte {
-    /// Tries to lock an upload; nil if another process (or another object of this process) has locked it.
+    /// Tries to lock an upload; nil if another process (or another object in this process) has locked it.
     package static func acquire(_ uploadID: String, in directory: DataDirectory) throws(StoreError) -> UploadLock? {
         try UploadID.check(uploadID, path: directory.path)
         let byte = try LockedByte(uploadID, ofShared: directory.lockFile("uploads"))

@@ -1,8 +1,8 @@
 import GRDB
 internal import GRDBSQLite
 
-/// A prepared statement used through SQLite's own functions, which preserve text with zero bytes, and create no values
-/// for columns that are never read. Used within one access to the database, by its thread.
+/// A prepared statement used through SQLite's own functions, which preserve text with zero bytes, and do not create
+/// values for columns that are never read. Used within one access to the database, by its thread.
 ///
 /// For statements that run for every photo or upload: GRDB's values and arguments take longer than SQLite itself.
 struct RawStatement {
@@ -27,7 +27,7 @@ struct RawStatement {
 
     // MARK: Running
 
-    /// Runs it, and calls `body` for each row. Values beyond the last parameter are ignored.
+    /// Runs the statement, and calls `body` for each row. Values beyond the last parameter are ignored.
     func map<Value>(_ values: [RawValue], _ body: (RawStatement) -> Value) throws -> [Value] {
         sqlite3_reset(statement)
         bind(values[..<min(values.count, parameterCount)])

@@ -3,14 +3,15 @@ import Glibc
 internal import MediaCore
 import Synchronization
 
-/// Reads the rescue files left by exited processes: logs, and the files of release 0.1.0, each of which has one
+/// Reads the rescue files left by exited processes: logs, and the files written by release 0.1.0, each of which has one
 /// response.
 enum RescueFiles {
     /// The content of a file.
     enum Content {
-        /// The responses of a log, in the order of their start; or those of a file of release 0.1.0.
+        /// The responses in a log, in the order in which they began; or the response in a file written by release
+        /// 0.1.0.
         case responses([Response])
-        /// Neither, and it may contain a delete token. Only the user can identify it.
+        /// Unknown content that may contain a delete token. Only the user can identify it.
         case unknown
         /// No data: its creation was interrupted.
         case nothing
@@ -20,9 +21,9 @@ enum RescueFiles {
         var uploadID: String
         var status: Int?
         var body: [UInt8]
-        /// nil if the file does not contain it.
+        /// nil if the file does not contain this time.
         var receivedAt: Date?
-        /// Its pages in the log, in order; empty in a file of release 0.1.0.
+        /// The response's pages in the log, in order; empty for a file written by release 0.1.0.
         var pages: [Int] = []
     }
 
@@ -33,7 +34,7 @@ enum RescueFiles {
         return holdsToken(bytes) ? .unknown : .nothing
     }
 
-    /// The responses of a log. A page whose check is wrong is ignored, and so are the later pages of its response.
+    /// The responses in a log. A page whose check is wrong is ignored, as are the later pages of its response.
     private static func logged(_ bytes: [UInt8]) -> [Response] {
         var records: [Int: [Int: (place: Int, page: RescuePage)]] = [:]
         for (place, start) in stride(from: 0, to: bytes.count, by: RescuePage.size).enumerated().dropFirst() {
@@ -66,7 +67,7 @@ enum RescueFiles {
     }
 }
 
-/// A rescue file of release 0.1.0: a header of 128 bytes, the bytes of one response, then zeros.
+/// A rescue file written by release 0.1.0: a header of 128 bytes, the bytes of one response, then zeros.
 ///
 ///     offset 0    "mediactl rescue 1\n"
 ///            18   "upload " and the ID, padded with spaces to 40 characters, "\n"
@@ -95,7 +96,7 @@ private struct OldRescueFile {
 /// the last one.
 final class AbandonedRescueFile: Sendable {
     let file: LockedFile
-    /// Responses that are still in it.
+    /// Number of responses that are still in the file.
     private let count: Mutex<Int>
 
     init(_ file: LockedFile, count: Int) {

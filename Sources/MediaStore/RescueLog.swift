@@ -12,7 +12,7 @@ import Synchronization
 /// removed with the last upload. Responses left by an exited process are adopted by the next one
 /// (`StoredResponse.abandoned`).
 ///
-/// The first page identifies the file format; every other one is a `RescuePage`, or zeros.
+/// The first page identifies the file format; every other page is a `RescuePage`, or zeros.
 package final class RescueLog: Sendable {
     /// A file, and which of its pages are in use.
     private struct File {
@@ -21,10 +21,10 @@ package final class RescueLog: Sendable {
         /// Including the first page.
         var pageCount: Int
         var freePages: [Int] = []
-        /// Uploads that have a record in it.
+        /// Number of uploads that have a record in the file.
         var recordCount = 0
         var lastRecord = 0
-        /// Whether it keeps responses after its uploads are finished.
+        /// Whether the file keeps responses after its uploads are finished.
         var isKept = false
     }
 
@@ -78,7 +78,7 @@ package final class RescueLog: Sendable {
 
     // MARK: Records
 
-    /// A page beyond the reserved ones. Its space is not allocated.
+    /// Returns a page beyond the reserved ones. Its space is not allocated.
     fileprivate func anotherPage() -> Int? {
         state.withLock { state in
             guard state.current != nil else { return nil }
@@ -100,14 +100,14 @@ package final class RescueLog: Sendable {
     ///
     /// - Parameters:
     ///   - pages: All pages of the record.
-    ///   - written: Those with bytes of the response, in order.
+    ///   - written: The pages with bytes of the response, in order.
     ///   - isKept: Whether the response is kept for adoption.
     fileprivate func end(_ pages: [Int], written: ArraySlice<Int>, isKept: Bool) {
         state.withLock { state in
             guard let current = state.current else { return }
             let isLast = !state.isOpen && current.recordCount == 1 && !current.isKept
             state.current?.recordCount -= 1
-            // A page that cannot be overwritten is kept, and is not used for another response.
+            // A page that cannot be overwritten is kept, and is not used for a different response.
             if isKept || !(isLast || (try? RescueRecord.clear(written, in: current.file)) != nil) {
                 state.current?.isKept = true
             } else {
@@ -119,7 +119,7 @@ package final class RescueLog: Sendable {
 
     private static func removeIfUnused(_ state: inout State) {
         guard let current = state.current, !state.isOpen, current.recordCount == 0 else { return }
-        // A kept response is adopted from an unlocked file. Later responses are written to another file.
+        // A kept response is adopted from an unlocked file. Later responses are written to a different file.
         state.current = nil
         if current.isKept { current.file.unlock() } else { current.file.remove() }
     }
@@ -220,7 +220,7 @@ package final class RescueRecord: Sendable {
         }
     }
 
-    /// Appends bytes of the response. Those beyond the allocated space are stored as far as the disk allows.
+    /// Appends bytes of the response. Bytes beyond the allocated space are stored as far as the disk allows.
     ///
     /// - Throws: `StoreError`; data written before is kept.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
@@ -337,7 +337,7 @@ struct RescuePage: Equatable {
     static let headerCount = 160
     /// A page without a response.
     static let zeros = [UInt8](repeating: 0, count: size)
-    /// Bytes of a response that fit in one page.
+    /// Number of bytes of a response that fit in one page.
     static let capacity = size - headerCount
     private static let checkedCount = 136
 
@@ -389,7 +389,7 @@ extension [UInt8] {
 extension RescuePage {
     /// Reads a page.
     ///
-    /// - Returns: nil for a page without a response, and for one whose check is wrong.
+    /// - Returns: nil for a page without a response, and for a page whose check is wrong.
     init?(_ page: ArraySlice<UInt8>) {
         guard page.count >= Self.headerCount else { return nil }
         let header = page.prefix(Self.headerCount)

@@ -2,7 +2,7 @@ import Glibc
 import MediaSystem
 import Synchronization
 
-/// Standard input, spooled to the data directory so that its length is known and it can be read again.
+/// Standard input, spooled to the data directory: its length is then known, and it can be read again.
 public final class SpoolFile: Sendable {
     /// The open file, at an unspecified offset; read it with `pread`. It stays open until the last
     /// reference is released.
@@ -11,7 +11,7 @@ public final class SpoolFile: Sendable {
     public var path: String { file.path }
 
     private let file: LockedFile
-    /// Whether it outlives its object, for an upload that may be resumed later.
+    /// Whether the file outlives its object, for an upload that may be resumed later.
     private let isKept: Mutex<Bool>
 
     /// Copies a descriptor to its end in bounded memory, at most `limit` bytes; `reserve` bytes stay free on the disk.
@@ -76,7 +76,7 @@ public final class SpoolFile: Sendable {
         return nil
     }
 
-    /// Removes the files of exited processes. A file of a running process is locked and stays, and so does one that is
+    /// Removes the files left by exited processes. A running process's file is locked and stays, as does a file that is
     /// kept for an upload that needs it.
     public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
         // Files that cannot be checked now are removed later.

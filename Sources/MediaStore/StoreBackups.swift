@@ -8,8 +8,9 @@ import MediaSystem
 /// Copies of the token store in the data directory: the last three, at most one a day automatically, and those with
 /// tokens that the store has lost.
 ///
-/// A copy contains every token of its day. Therefore deleting a token also changes the copies, and a lock prevents
-/// deleting and copying at the same time: a copy started before a token was deleted would still contain it.
+/// A copy contains every token that the store had on its day. Therefore deleting a token also changes the copies, and a
+/// lock prevents deleting and copying at the same time: a copy started before a token was deleted would still contain
+/// it.
 package struct StoreBackups {
     package struct Backup: Sendable, Equatable {
         package var path: String
@@ -36,7 +37,7 @@ package struct StoreBackups {
         self.directory = directory
     }
 
-    /// Newest first. Those dated in the future, created while the clock was wrong, are last.
+    /// Newest first. Copies dated in the future, created while the clock was wrong, come last.
     package func all(now: Date = Date()) throws(StoreError) -> [Backup] {
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
@@ -55,7 +56,7 @@ package struct StoreBackups {
     /// A day is tolerated: a clock that was set back a little must not cause two copies for one day.
     private static func isOfFuture(_ backup: Backup, _ now: Date) -> Bool { backup.createdAt > now + 86_400 }
 
-    /// The newest copy that has a token or an upload, and the errors of the newer copies that cannot be read.
+    /// The newest copy that has a token or an upload, and the errors from newer copies that cannot be read.
     package func newestWithRows() -> (backup: Backup?, errors: [StoreError]) {
         var errors: [StoreError] = []
         do throws(StoreError) {
@@ -82,7 +83,7 @@ package struct StoreBackups {
     }
 
     /// The newest copy with tokens that the store neither has nor has removed, as after the store was lost and a new
-    /// one was created; nil if there is none. Copies that cannot be read are skipped.
+    /// one was created; nil if there is no such copy. Copies that cannot be read are skipped.
     package func withMissingTokens(in store: TokenStore) throws(StoreError) -> Missing? {
         for backup in try all() {
             guard let count = try? missingTokens(of: backup, in: store), count > 0 else { continue }
@@ -105,7 +106,7 @@ package struct StoreBackups {
         let lock = try lock()
         defer { lock.remove() }
         let start = try directory.make(.backups) + "/" + Self.prefix
-        // A copy of the same second may have tokens that the store has lost.
+        // A copy created in the same second may have tokens that the store has lost.
         var time = now
         while try FileStatus(at: start + FileTime.text(time) + Self.suffix) != nil { time += 1 }
         let path = start + FileTime.text(time) + Self.suffix
@@ -118,7 +119,7 @@ package struct StoreBackups {
 
     /// Copies the store if its last copy, or the store itself, is from an earlier day (local time); nil if none is due.
     package func createIfDue(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup? {
-        // A copy of an empty store would replace the copies of one that is missing.
+        // A copy of an empty store would replace the copies of a store that is missing.
         guard !store.isReadOnly, try isDue(now), try !store.isEmpty() else { return nil }
         return try create(from: store, now: now)
     }
@@ -130,7 +131,7 @@ package struct StoreBackups {
         if let last = try all(now: now).first, !Self.isOfFuture(last, now) {
             return Self.day(last.createdAt) < Self.day(now)
         }
-        // If its creation time is unknown, a copy does no harm.
+        // If the store's creation time is unknown, a copy does no harm.
         let born = birth_time(path)
         return born < 0 || Self.day(Date(timeIntervalSince1970: Double(born))) < Self.day(now)
     }
@@ -141,7 +142,7 @@ package struct StoreBackups {
         return (time.year * 12 + time.month) * 31 + time.day
     }
 
-    /// Copies the store to a new file (0600). It is written under another name, so that a partial one is never visible.
+    /// Copies the store to a new file (0600). It is written under a different name, so a partial copy is never visible.
     package static func copy(_ store: TokenStore, to path: String) throws(StoreError) {
         let draft = path + ".part-" + RandomName.make()
         defer { unlink(draft) }
@@ -211,7 +212,7 @@ struct DamagedCopies {
 
     let directory: DataDirectory
 
-    /// A name for the files of a damaged store. An earlier repair may have taken that of this second.
+    /// A name for the files of a damaged store. An earlier repair may have taken the name for this second.
     func freeName(of schema: StoreSchema, _ now: Date) throws(StoreError) -> String {
         let first = schema.fileName + Self.mark + FileTime.text(now)
         let taken = try directory.entries(withPrefix: first)

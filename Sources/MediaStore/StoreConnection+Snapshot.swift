@@ -4,11 +4,11 @@ internal import MediaCore
 import MediaSystem
 
 extension StoreConnection {
-    /// Opens a database whose directory cannot be written, for reading only. One that does not exist is empty.
+    /// Opens a database whose directory cannot be written, for reading only. A database that does not exist is empty.
     ///
     /// Without a log, the file itself is read as immutable. With a log, SQLite would need to write to the directory,
     /// and would ignore the log of an immutable file. Therefore database and log are copied to a private directory, and
-    /// the copy is unlinked as soon as it is open, so that nothing is left, no matter how the process terminates.
+    /// the copy is unlinked as soon as it is open; nothing is left, no matter how the process terminates.
     ///
     /// - Throws: `.corrupt`, `.newerVersion` and `.unsafe` as when the store is opened normally.
     static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {
@@ -76,7 +76,7 @@ extension StoreConnection {
         try StoreError.of(path) {
             try queue.writeWithoutTransaction { db in
                 try schema.check(db, path: path)
-                // Moves the log into the copy, so that only one open file is left.
+                // Moves the log into the copy, so only one open file is left.
                 try JournalMode.rollback.apply(to: db, path: path)
                 try db.execute(sql: "PRAGMA synchronous = OFF")
                 try schema.migrate(db)

@@ -24,7 +24,7 @@ final class StoreConnection: Sendable {
     private let mark: WholeMark
     /// The open database; nil if it has no name.
     private let key: FileIdentity.Key?
-    /// Whether the content was checked, and nothing has failed since.
+    /// Whether the content was checked, and nothing has failed since then.
     private let isWhole = Atomic(false)
 
     /// Opens or creates the database. A database that cannot be used is not changed.
@@ -69,12 +69,12 @@ final class StoreConnection: Sendable {
         mark.write()
     }
 
-    /// Creates a database without a name, for this connection only. Data that does not stay in memory is in files of
+    /// Creates a database without a name, for this connection only. Data that does not stay in memory is in files in
     /// the temporary directory, readable by this user only, that SQLite removes as soon as they are open: nothing is
     /// left, no matter how the process terminates (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
     ///
-    /// - Throws: `StoreError`; here and later its path is `temporary.sqlite` in the temporary directory, which does not
-    ///   exist.
+    /// - Throws: `StoreError`; here and later, the error's path is `temporary.sqlite` in the temporary directory, which
+    ///   does not exist.
     convenience init(temporary schema: StoreSchema) throws(StoreError) {
         let queue = try Self.open("", schema, busyLimit: .zero)
         self.init(snapshot: queue, of: Self.temporaryDirectory + "/temporary.sqlite", schema)
@@ -167,9 +167,9 @@ final class StoreConnection: Sendable {
         return error
     }
 
-    /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte remains.
-    /// Fails with `.busy` if other processes use the log for longer than `limit`, or than the connection's limit if it
-    /// is nil.
+    /// Moves everything from the write-ahead log to the database and empties the log, so no removed byte remains. Fails
+    /// with `.busy` if other processes use the log for longer than `limit`, or than the connection's limit if it is
+    /// nil.
     func truncateLog(limit: Duration? = nil) throws(StoreError) {
         let deadline = ContinuousClock.now + (limit ?? busyLimit)
         while try !tryTruncateLog() {
@@ -220,7 +220,7 @@ final class StoreConnection: Sendable {
             try FileStatus.requireOwnFile(status, at: path + companion)
             hasLog = hasLog || companion != "-shm"
         }
-        // Checked after its companions, which appear only once the database exists.
+        // The database is checked after its companions, which appear only once the database exists.
         guard let status = try FileStatus(at: path) else {
             // A log without its database would be replayed over a new one.
             guard !hasLog else { throw StoreError(.corrupt, path: path, detail: "missing, but its log exists") }
@@ -231,7 +231,7 @@ final class StoreConnection: Sendable {
         return true
     }
 
-    /// Creates the database under another name, so that a partial one is never visible.
+    /// Creates the database under a different name, so a partial one is never visible.
     private static func create(
         _ schema: StoreSchema,
         in directory: DataDirectory,
@@ -246,7 +246,7 @@ final class StoreConnection: Sendable {
         do {
             let queue = try createDraft(draft, schema, journal: journal, busyLimit: busyLimit)
             try queue.writeWithoutTransaction { db in
-                // Closing would do this too, but would not report a full disk.
+                // Closing would also do this, but would not report a full disk.
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
             try queue.close()
@@ -259,7 +259,7 @@ final class StoreConnection: Sendable {
         try directory.synchronize()
     }
 
-    /// Creates an empty database in place of the leftovers of a crashed process.
+    /// Creates an empty database in place of the leftovers from a crashed process.
     static func createDraft(
         _ draft: String,
         _ schema: StoreSchema,
@@ -401,7 +401,7 @@ extension StoreConnection {
     func copy(to file: String, named path: String) throws(StoreError) {
         do {
             try queue.writeWithoutTransaction { db in
-                // `query_only`, which `snapshot` sets, would prevent the copy too.
+                // `query_only`, which `snapshot` sets, would also prevent the copy.
                 let isQueryOnly = try Bool.fetchOne(db, sql: "PRAGMA query_only") ?? false
                 if isQueryOnly { try db.execute(sql: "PRAGMA query_only = OFF") }
                 defer { if isQueryOnly { try? db.execute(sql: "PRAGMA query_only = ON") } }
@@ -417,7 +417,7 @@ extension StoreConnection {
         }
     }
 
-    /// Whether an error can only be about the file that is being written.
+    /// Whether an error can only concern the file that is being written.
     private static func isOfWriting(_ error: DatabaseError) -> Bool {
         switch error.extendedResultCode {
         case .SQLITE_IOERR_WRITE, .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_TRUNCATE: true
@@ -461,9 +461,9 @@ enum SQLiteProcess {
     static let isPrepared: Void = sqlite_shim_prepare()
 }
 
-/// The SQLite version of this process. It may be newer than the version that mediactl was built with.
+/// The SQLite version in this process. It may be newer than the version that mediactl was built with.
 public enum SQLiteVersion {
-    /// Its version, such as `3.40.1`.
+    /// The version number, such as `3.40.1`.
     public static var number: String {
         // A constant of SQLite, which stays loaded.
         String(cString: sqlite_shim_library_version())

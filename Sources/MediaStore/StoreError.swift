@@ -12,11 +12,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case notWritable
         /// No space left.
         case full
-        /// Not a database, an empty file, or one that fails its integrity check. It is not changed.
+        /// Not a database, an empty file, or a database that fails its integrity check. The file is not changed.
         case corrupt
         /// Written by a newer version.
         case newerVersion
-        /// Another process has locked it for longer than the busy limit.
+        /// Another process has locked the store for longer than the busy limit.
         case busy
         /// On a network file system that does not provide the guarantees that the store requires.
         case networkFileSystem
@@ -54,8 +54,8 @@ extension StoreError {
         self.init(kind, path: path, detail: "\(action): \(SystemError.words(code))")
     }
 
-    /// Throws the error for a failed system call. The call is the last argument, so that nothing changes `errno`
-    /// before it is read.
+    /// Throws the error for a failed system call. The call is the last argument, so nothing changes `errno` before it
+    /// is read.
     @discardableResult
     static func check(_ path: String, _ action: String, _ result: Int32) throws(StoreError) -> Int32 {
         guard result >= 0 else { throw StoreError(errno: errno, path: path, action: action) }
@@ -116,7 +116,7 @@ extension StoreError {
     }
 }
 
-/// Opens a file of the store, never through a link; one that is created is 0600. The caller closes it.
+/// Opens a file of the store, never through a link; a new file is created with mode 0600. The caller closes it.
 func openFile(_ path: String, _ flags: Int32, _ action: String = "cannot open") throws(StoreError) -> Int32 {
     try StoreError.check(path, action, open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600))
 }

@@ -35,8 +35,8 @@ struct StoreSchema: Sendable {
     /// Whether a large database that was found intact is not read again until its file is changed by something else.
     var remembersChecks = false
 
-    /// Applies the missing migrations, in one transaction per call; the version is read inside it, so that of many
-    /// processes exactly one does the work.
+    /// Applies the missing migrations, in one transaction per call; the version is read inside it, so exactly one of
+    /// many processes does the work.
     func migrate(_ db: Database) throws {
         guard try Self.version(db) < migrations.count else { return }
         try db.inTransaction(.immediate) {
@@ -71,8 +71,7 @@ struct StoreSchema: Sendable {
         for scope in checkedTables ?? ["1"] { try Self.checkContent(db, scope, with: contentCheck, path: path) }
     }
 
-    /// Refuses rows whose tables are intact but whose values cannot be read, so that every command refuses the same
-    /// stores.
+    /// Refuses rows whose tables are intact but whose values cannot be read, so every command refuses the same stores.
     func checkRows(_ db: Database, path: String) throws {
         for query in rowChecks {
             guard let finding = try String.fetchOne(db, sql: query) else { continue }

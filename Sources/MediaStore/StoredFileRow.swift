@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// The stored details of an upload, from the response (gighive contract 2.2). The server normalizes text, so it may
-/// differ from the text sent (trap T27). Values that a response lacks are nil.
+/// The stored details of an upload, from the response (gighive contract 2.2). The server normalizes text, so the stored
+/// text may differ from the text sent (trap T27). Values that a response lacks are nil.
 public struct StoredFacts: Sendable, Equatable {
     /// The event's ID on the server (`event_id`; `session_id` on older servers).
     public var eventID: Int64?
@@ -84,7 +84,7 @@ enum StoredFileRow {
         """
     }
 
-    /// Oldest first, so that a file's first event comes first.
+    /// Oldest first, so a file's first event comes first.
     static func fetch(
         _ db: Database,
         where condition: String,
@@ -95,9 +95,9 @@ enum StoredFileRow {
     }
 
     /// The files that belong to a page of tokens, specified by row numbers and without superseded ones, and possibly
-    /// the files of a few other tokens; in all events, or only in events other than that of the token.
+    /// the files of a few other tokens; in all events, or only in events other than the token's.
     static func fetch(_ db: Database, ofTokens numbers: [Int64], onlyOtherEvents: Bool) throws -> [StoredFile] {
-        // Stores written by 0.1.0 have none.
+        // Stores written by 0.1.0 have no such rows.
         let any = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM stored_files)")
         guard try Bool.fetchOne(any) ?? false else { return [] }
         guard let first = numbers.min(), let last = numbers.max() else { return [] }

@@ -3,21 +3,21 @@ internal import MediaCore
 
 /// A response on disk whose process has exited. It belongs to the caller until it is released or freed.
 package struct StoredResponse: Sendable {
-    /// The upload it belongs to; empty if the file does not contain an ID.
+    /// The upload that the response belongs to; empty if the file does not contain an ID.
     package var uploadID: String
     /// The status of the response; nil if the file does not contain one.
     package var status: Int?
     package var body: [UInt8]
-    /// When the response began; for a file of release 0.1.0, when its last byte was written.
+    /// When the response began; for a file written by release 0.1.0, when its last byte was written.
     package var receivedAt: Date
     package var path: String
-    /// Whether the file has the format of a response; others are only listed.
+    /// Whether the file has the format of a response; other files are only listed.
     package var isReadable = true
 
     /// Removes the response from the disk; keeps the file locked while it exists.
     let remove: @Sendable () -> Void
 
-    /// `r-` and eight characters derived from the content, so that the ID is stable.
+    /// `r-` and eight characters derived from the content, so the ID is stable.
     package var id: String {
         let check = CyclicCheck.castagnoli.of("\(uploadID) \(status ?? 0) ".utf8)
         return "r-" + CyclicCheck.castagnoli.of(body, after: check).padded(8, radix: 16)
@@ -52,8 +52,8 @@ extension StoredResponse {
         return responses + unknown
     }
 
-    /// Number of responses left by exited processes; an unreadable file counts as one. Changes nothing; includes those
-    /// that the next adoption stores.
+    /// Number of responses left by exited processes; an unreadable file counts as one. Changes nothing; includes
+    /// responses that the next adoption stores.
     package static func count(in directory: DataDirectory) throws(StoreError) -> Int {
         guard try FileStatus(at: directory.path) != nil else { return 0 }
         var count = 0

@@ -27,7 +27,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
         }
     }
 
-    /// Whether it has the format of the contract.
+    /// Whether the token has the format defined in the contract.
     public var isWellFormed: Bool {
         SHA256Text.isLowerCase(secret)
     }
@@ -57,7 +57,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var eventType: String
     /// The title; nil if the server has none.
     public var label: String?
-    /// The local file's name, or the server's name if that is unknown.
+    /// The local file's name, or the name on the server if that is unknown.
     public var fileName: String
     /// `audio` or `video`.
     public var fileType: String
@@ -157,8 +157,8 @@ enum TokenRow {
     }
 
     /// Stores an entry unless its token is already stored, and makes the newest row of its key the primary one. Returns
-    /// whether a row was added. It keeps its former row number unless another row has it: of two entries with the same
-    /// time, the one with the higher number is primary.
+    /// whether a row was added. An entry keeps its former row number unless another row has that number: if two entries
+    /// have the same time, the one with the higher number is primary.
     @discardableResult
     static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
         let key: [RawValue] = [.text(entry.host), .integer(entry.fileID), .text(entry.checksumSHA256)]
@@ -184,7 +184,7 @@ enum TokenRow {
     }
 
     private static let isSame = "SELECT token = ?4 FROM tokens WHERE \(hasKey)"
-    /// Without a number, the row gets the next one.
+    /// A row without a number gets the next one.
     private static let insertion = """
         INSERT INTO tokens (row_id, \(columns)) VALUES (
             iif(EXISTS (SELECT 1 FROM tokens WHERE row_id = ?1), NULL, ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -8,7 +8,7 @@ internal import MediaCore
 public enum TokenExport {
     /// One entry as a line, without its line feed. Contains the token. Safe to print on a terminal.
     public static func line(_ entry: TokenEntry) -> [UInt8] {
-        // The same output as from an encoder with sorted keys, which takes ten times as long.
+        // The output equals that of an encoder with sorted keys, which takes ten times as long.
         let members: [(String, String)] = [
             ("base_url", quoted(entry.baseURL)), ("checksum_sha256", quoted(entry.checksumSHA256)),
             ("created_at", quoted(ExportedToken.text(entry.createdAt))), ("delete_token", quoted(entry.token.secret)),
@@ -50,7 +50,7 @@ public struct TokenExportError: Error, Sendable, Equatable {
 
 /// A line of an export.
 struct ExportedToken {
-    /// The error in a line; it contains none of its values.
+    /// The error in a line; does not contain any of its values.
     struct Problem: Error {
         let reason: String
     }

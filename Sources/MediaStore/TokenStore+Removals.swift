@@ -12,12 +12,12 @@ struct RemovalGroup: Sendable {
 extension TokenStore {
     private static let markPrefix = "removals-"
 
-    /// Removes an entry and its superseded rows (same host, ID and checksum), leaving a tombstone without the token.
-    /// A row that is newer than the entry, stored by another process in the meantime, is kept. The tokens are also
+    /// Removes an entry and its superseded rows (same host, ID and checksum), leaving a tombstone without the token. A
+    /// row that is newer than the entry, stored by another process in the meantime, is kept. The tokens are also
     /// removed from the damaged stores that a repair has set aside and from the backups in the data directory; between
-    /// `beginRemovals` and `finishRemovals`, from the backups only at the end.
+    /// `beginRemovals` and `finishRemovals`, the backups are changed only at the end.
     ///
-    /// - Throws: `StoreError`; the entry still exists if one of them could not be changed.
+    /// - Throws: `StoreError`; the entry still exists if a store or backup could not be changed.
     public func remove(_ entry: TokenEntry) throws(StoreError) {
         let secrets = try tokens(host: entry.host, fileID: entry.fileID)
             .filter { $0.checksumSHA256 == entry.checksumSHA256 && $0.createdAt <= entry.createdAt }
@@ -33,13 +33,13 @@ extension TokenStore {
             return
         }
         try markRemovals()
-        // Damaged stores have no rows with which the tokens could be found later.
+        // Damaged stores have no rows by which the tokens could be found later.
         try DamagedCopies(directory: directory).erase(secrets)
         try connection.write { try TokenRow.bury(entry, $0) }
         removals.withLock { $0?.tombstones.append(Tombstone(entry)) }
     }
 
-    /// Records that this machine has deleted a file that has no entry on its server.
+    /// Records that this machine has deleted a file on its server for which the store has no entry.
     package func noteDeletion(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) {
         let stone = Tombstone(host: host, fileID: fileID, checksumSHA256: checksumSHA256, createdAt: now().milliseconds)
         try connection.write { try TokenRow.bury(stone, $0) }
@@ -77,7 +77,7 @@ extension TokenStore {
         let names = try DataDirectory.entries(of: directory.lockFolder).filter { $0.hasPrefix(Self.markPrefix) }
         var marks: [LockedFile] = []
         for name in names {
-            // A locked one belongs to a process that is still running.
+            // A locked mark belongs to a process that is still running.
             if let mark = try LockedFile.existing(directory.lockFolder + "/" + name) { marks.append(mark) }
         }
         guard !marks.isEmpty else { return }
@@ -89,7 +89,7 @@ extension TokenStore {
     private func markRemovals() throws(StoreError) {
         guard removals.withLock({ $0?.mark == nil }) else { return }
         var mark: LockedFile?
-        // Another process may take the lock between creating and locking it.
+        // Another process may take the lock after the file is created and before it is locked.
         while mark == nil {
             mark = try LockedFile.openOrCreate(directory.lockFile(Self.markPrefix + RandomName.make()))
         }
@@ -114,12 +114,12 @@ extension TokenStore {
     /// Backups in the data directory lose the same entries, and are removed if all hosts are purged; damaged stores
     /// that a repair has set aside are removed.
     ///
-    /// Rows in flight are kept. So are failed and canceled uploads of which a tus server has bytes that have not
-    /// expired: they can be resumed, and `discard` needs their row to remove those bytes. Receipts whose upload the
-    /// journal has lost belong to no known host and are removed only with all hosts.
+    /// Rows in flight are kept. So are failed and canceled uploads that still have unexpired bytes on a tus server:
+    /// they can be resumed, and `discard` needs their row to remove those bytes. Receipts whose upload the journal has
+    /// lost belong to no known host and are removed only with all hosts.
     ///
     /// - Returns: The number of token entries purged, superseded ones included.
-    /// - Throws: `StoreError`; `.busy` also if the rows are removed but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` even if the rows are removed but the log could not be emptied.
     public func clear(host: String?) throws(StoreError) -> Int {
         let now = now()
         let backups = StoreBackups(in: directory)
@@ -130,7 +130,7 @@ extension TokenStore {
         } else {
             try backups.change { _ = try Self.clear($0, host: host, at: now) }
         }
-        // It is unknown whose tokens they have.
+        // It is unknown which host's tokens the damaged copies contain.
         try DamagedCopies(directory: directory).removeAll()
         let count = try connection.write { try Self.clear($0, host: host, at: now) }
         try connection.truncateLog()
@@ -170,7 +170,7 @@ extension TokenStore {
             sql: "DELETE FROM guest_receipts WHERE upload_id IN (SELECT upload_id FROM uploads WHERE \(isFinished))",
             arguments: arguments
         )
-        // Their rows in tus_uploads are removed with them.
+        // The uploads' rows in `tus_uploads` are removed with them.
         try db.execute(sql: "DELETE FROM uploads WHERE \(isFinished)", arguments: arguments)
         if host == nil {
             try db.execute(sql: "DELETE FROM guest_receipts WHERE upload_id NOT IN (SELECT upload_id FROM uploads)")

@@ -4,10 +4,11 @@ import GRDB
 extension TokenStore {
     /// Stores a success response in one transaction: the upload's new state and, if present, the token, the guest
     /// receipt and the details of the stored file. A row with the same host, ID and checksum is superseded; a missing
-    /// token never overwrites one. Storing the same token again, as after adopting a rescue file, changes nothing.
+    /// token never overwrites an existing one. Storing the same token again, as after adopting a rescue file, changes
+    /// nothing.
     ///
-    /// A token or receipt is stored even if the journal has lost its upload. Calls of several tasks share one commit
-    /// (group commit); one that is not urgent waits for others, at most 2 ms. Canceling the task does not stop it.
+    /// A token or receipt is stored even if the journal has lost its upload. Calls from several tasks share one commit
+    /// (group commit); a call that is not urgent waits for others, at most 2 ms. Canceling the task does not stop it.
     ///
     /// - Throws: `StoreError`, only for this call's own rows; `.other` if there is neither a token nor a receipt
     ///   nor such an upload.
@@ -34,7 +35,7 @@ extension TokenStore {
 
     /// Adds entries that did not come from an upload in this journal (an import), all or none, with the details of the
     /// files from their server; a dry run changes nothing. A removed entry is not added again, since it has a
-    /// tombstone; an entry that is newer than the removed one is added. Returns the outcome of each, in their order.
+    /// tombstone; an entry that is newer than the removed one is added. Returns the outcome for each entry, in order.
     public func add(
         _ entries: [TokenEntry],
         isDryRun: Bool = false,
@@ -90,7 +91,7 @@ extension TokenStore {
         try tokens(fileID: fileID, host: host, includeSuperseded: true)
     }
 
-    /// Whether a file of the host other than this one has the token. Reads all rows of the host.
+    /// Whether a different file on the host has the token. Reads all rows of the host.
     package func hasToken(_ token: DeleteToken, host: String, ofOtherThan fileID: Int64?) throws(StoreError) -> Bool {
         try connection.read { db in
             let sql = "SELECT 1 FROM tokens WHERE host = ? AND token = ? AND file_id IS NOT ? LIMIT 1"
@@ -105,7 +106,7 @@ extension TokenStore {
         }
     }
 
-    /// The rows for an ID, of one host or of all; superseded ones only if requested, newest first.
+    /// The rows for an ID, on one host or on all; superseded ones only if requested, newest first.
     package func tokens(
         fileID: Int64,
         host: String?,
@@ -115,7 +116,7 @@ extension TokenStore {
         return try select(host, "file_id = ?2\(primary)", [fileID])
     }
 
-    /// The rows for a checksum that are not superseded, of one host or of all; newest first.
+    /// The rows for a checksum that are not superseded, on one host or on all; newest first.
     package func tokens(checksumSHA256: String, host: String?) throws(StoreError) -> [TokenEntry] {
         try select(host, "checksum_sha256 = ?2 AND superseded = 0", [checksumSHA256])
     }
@@ -169,17 +170,17 @@ extension TokenStore {
 
 /// The result of adding an entry.
 public enum AddOutcome: Sendable, Hashable {
-    /// It was added; nothing was stored about its file.
+    /// The entry was added; nothing was stored about its file.
     case added
-    /// It was added in addition to another token with the same host, ID and checksum; the newer one is primary.
+    /// The entry was added in addition to another token with the same host, ID and checksum; the newer one is primary.
     case conflicting
-    /// Its token was already stored.
+    /// The entry's token was already stored.
     case known
-    /// It, or a newer entry, was removed on this machine; it is not added.
+    /// The entry, or a newer one, was removed on this machine; it is not added.
     case buried
 }
 
-/// Token entries in order, a page at a time, so that a million of them need as little memory as a thousand.
+/// Token entries in order, one page at a time: a million of them need as little memory as a thousand.
 ///
 /// Each page is read in a separate transaction: a slow reader does not prevent emptying the log. Entries that are added
 /// or removed in the meantime may be missed.
@@ -193,7 +194,7 @@ package struct TokenPages {
     package enum Files: Sendable {
         case none
         case all
-        /// Only those of events other than that of the entry: few files are linked to several.
+        /// Only the details for events other than the entry's: few files are linked to several events.
         case ofOtherEvents
     }
 
@@ -252,7 +253,7 @@ package struct TokenPages {
         return page
     }
 
-    /// The index by time; for one host as well, because sorting its entries would need memory for all.
+    /// The index by time; also used for one host, because sorting its entries would need memory for all of them.
     static let source = "tokens INDEXED BY tokens_by_time"
 
     /// The entries after the last one: the others with the same time, then those with other times. With one condition

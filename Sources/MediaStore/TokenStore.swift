@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). Times
 /// are stored to the millisecond. The methods without `async` block their thread while another process has locked the
-/// database, at most 30 seconds.
+/// database, for at most 30 seconds.
 public final class TokenStore: Sendable {
     /// Repairs made while opening.
     public let warnings: [String]
@@ -87,7 +87,7 @@ public final class TokenStore: Sendable {
         try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))
     }
 
-    /// Whether the store has never had a row; also true if it was recreated after a loss.
+    /// Whether the store has never had a row; true even if it was recreated after a loss.
     package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }
 
     /// A deleted token leaves a tombstone.
@@ -129,7 +129,7 @@ extension TokenStore {
         try connection.write { try UploadRow.insert(record, $0) }
     }
 
-    /// Changes a row. Fields of `change` that are nil do not change.
+    /// Changes a row. Fields that are nil in `change` do not change.
     ///
     /// - Throws: `StoreError`; `.other` if there is no such row.
     public func update(_ uploadID: String, _ change: UploadChange) throws(StoreError) {
@@ -168,7 +168,7 @@ extension TokenStore {
     /// being sent, from this machine.
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
         try connection.queryBeside { db in
-            // Nearly all files have none.
+            // Nearly all files have no rows.
             let any = try RawStatement(db, UploadRow.anyOfFile).map([
                 .integer(Int64(bitPattern: identity.inode)), .integer(Int64(bitPattern: identity.device)), .text(host),
                 .integer(identity.size), .integer(identity.modificationNanoseconds),
@@ -186,7 +186,7 @@ extension TokenStore {
         }
     }
 
-    /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not
+    /// Writes the intent row of an upload. Calls from several tasks share one commit (group commit); a call that is not
     /// urgent waits for others, at most 2 ms.
     ///
     /// - Throws: `StoreError`; `.other` if the ID is taken.
@@ -194,12 +194,12 @@ extension TokenStore {
         try await commits.commit(isUrgent: isUrgent) { try UploadRow.insert(record, $0) }
     }
 
-    /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, at most 2 ms.
+    /// Removes the intent row of an upload that has sent nothing. Waits for other commits, at most 2 ms.
     package func withdraw(_ uploadID: String) async throws(StoreError) {
         try await commits.commit(isUrgent: false) { _ = try Stored<UploadRecord>.deleteOne($0, key: uploadID) }
     }
 
-    /// Changes a row. Fields of `change` that are nil do not change. Calls of several tasks share one commit.
+    /// Changes a row. Fields that are nil in `change` do not change. Calls from several tasks share one commit.
     ///
     /// - Throws: `StoreError`; `.other` if there is no such row.
     public func note(_ uploadID: String, _ change: UploadChange) async throws(StoreError) {
@@ -209,8 +209,8 @@ extension TokenStore {
         }
     }
 
-    /// Stores the tus state of an upload, replacing an earlier one; a record without any tus ID means that the server
-    /// has no data of it. Calls of several tasks share one commit.
+    /// Stores the tus state of an upload, replacing an earlier one; a record without a tus ID means that the server has
+    /// no data from it. Calls from several tasks share one commit.
     ///
     /// - Throws: `StoreError`; `.other` if there is no such upload.
     public func save(_ tus: TusRecord) async throws(StoreError) {
@@ -228,7 +228,7 @@ extension TokenStore {
         try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
 
-    /// Unfinished tus uploads of a path, or of a file (device and inode), to a host, with the same size but any times;
+    /// Unfinished tus uploads to a host, from a path or a file (device and inode), with the same size but any times;
     /// newest first.
     package func unfinishedTusUploads(
         path: [UInt8],
@@ -245,7 +245,7 @@ extension TokenStore {
         )
     }
 
-    /// Records that a row's file was replaced by another with the same bytes.
+    /// Records that a row's file was replaced by a different file with the same bytes.
     package func note(_ identity: FileIdentity, of uploadID: String) throws(StoreError) {
         try connection.write {
             try $0.execute(
@@ -266,7 +266,7 @@ extension TokenStore {
         try connection.read { try Stored<GuestReceipt>.fetchOne($0, key: uploadID)?.value }
     }
 
-    /// Rows of a host that sent these bytes, newest first.
+    /// Rows of uploads of these bytes to a host, newest first.
     public func uploads(checksumSHA256: String, host: String) throws(StoreError) -> [UploadRecord] {
         try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
@@ -279,7 +279,7 @@ extension TokenStore {
         }
     }
 
-    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts if `host` is nil.
+    /// Rows that were sent with an event link and are on the server, newest first; for all hosts if `host` is nil.
     public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {
         try uploads(where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)", [host])
     }
@@ -304,14 +304,15 @@ extension TokenStore {
         }
     }
 
-    /// Whether the entry of a stored file was removed on this machine, and no token for it was stored since.
+    /// Whether the entry of a stored file was removed on this machine, and no token for the file has been stored since
+    /// then.
     public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
         try connection.read { db in
             try Tombstone.exists(db, key: ["host": host, "file_id": fileID, "checksum_sha256": checksumSHA256])
         }
     }
 
-    /// The hosts whose entry of a file was removed on this machine, in order.
+    /// The hosts whose entry for a file was removed on this machine, in order.
     package func removedHosts(fileID: Int64, host: String?) throws(StoreError) -> [String] {
         try connection.read { db in
             try String.fetchAll(

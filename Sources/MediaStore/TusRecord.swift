@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The tus state of an upload in the journal, besides its row: enough to resume after a crash.
+/// The tus state of an upload in the journal, in addition to its row: enough to resume after a crash.
 public struct TusRecord: Sendable, Equatable {
-    /// One tus upload: the whole file, or one of several parts that are joined in the end.
+    /// One tus upload: the whole file, or one of several parts that are joined at the end.
     public struct Part: Sendable, Equatable, Codable {
         /// First byte in the file.
         public var start: Int64
@@ -13,7 +13,7 @@ public struct TusRecord: Sendable, Equatable {
         public var expiresAt: Date?
         /// When the response to its creation arrived; nil if unknown.
         public var createdAt: Date?
-        /// The size of all chunks but the last in bytes, if the server counts chunks; nil if chunks may differ. A
+        /// The size in bytes of all chunks but the last, if the server counts chunks; nil if chunks may differ. A
         /// version that does not recognize this key drops it with its first write, so a part that still has it was sent
         /// only in chunks of this size.
         public var chunkBytes: Int64?
@@ -58,16 +58,16 @@ public struct TusRecord: Sendable, Equatable {
     public var uploadID: String
     /// The parts in order of their bytes; one unless the file is sent in parallel.
     public var parts: [Part]
-    /// The ID that is finalized: the only part's, or that of the joined upload.
+    /// The ID that is finalized: the ID of the only part, or of the joined upload.
     public var finalTusID: String?
-    /// When a finalize request was last about to be sent; nil if none ever was. From then on, the server may have
-    /// stored the file.
+    /// When a finalize request was last about to be sent; nil if that has never happened. From then on, the server may
+    /// have stored the file.
     public var finalizeStartedAt: Date?
 
     /// Whether the server counts chunks. It then stores the file with the last chunk, before any finalize request.
     public var isInChunks: Bool { parts.count == 1 && parts[0].chunkBytes != nil }
 
-    /// Whether the last byte may be on such a server, which has then stored the file.
+    /// Whether the last byte may be on a server that counts chunks, which has then stored the file.
     public var mayBeStored: Bool { isInChunks && parts[0].proofs.last?.offset == parts[0].byteCount }
 }
 
@@ -98,8 +98,8 @@ extension TusRecord: Storable {
 
 /// Statements on the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
-    /// Whether a row of `uploads` ended without a file on the server, while a tus server has bytes of it. Takes the
-    /// current time as the second argument.
+    /// Whether a row of `uploads` ended without a file on the server, while a tus server has some of its bytes. Takes
+    /// the current time as the second argument.
     static let isResumable = """
         state IN (\(UploadRow.names(of: [.failed, .cancelled]))) AND EXISTS (
             SELECT 1 FROM tus_uploads, json_each(tus_uploads.parts) AS part

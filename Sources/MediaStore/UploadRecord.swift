@@ -76,7 +76,7 @@ public enum UploadTransport: String, Sendable, CaseIterable, Codable {
 public struct UploadRecord: Sendable, Equatable {
     /// `u-` and 16 characters of lowercase base 32; cannot be confused with a server's ID.
     public var uploadID: String
-    /// The source as the user specified it, or its absolute path if the upload started in another directory; bytes,
+    /// The source as the user specified it, or its absolute path if the upload started in a different directory; bytes,
     /// because a path need not be UTF-8.
     public var path: [UInt8]
     /// Whether the path is relative to a directory that is unknown: releases up to 0.1.0 did not store it.
@@ -99,15 +99,15 @@ public struct UploadRecord: Sendable, Equatable {
     /// The ID on the server, once known.
     public var fileID: Int64?
     public var transport: UploadTransport
-    /// Whether it is sent with an event link instead of a login (gighive contract section 6).
+    /// Whether the file is sent with an event link instead of a login (gighive contract section 6).
     public var isGuest: Bool
     public var attempts = 0
     /// Status of the last response.
     public var httpStatus: Int?
     public var failureCode: String?
-    /// When it was planned.
+    /// When the upload was planned.
     public var createdAt: Date
-    /// When it last changed.
+    /// When the row last changed.
     public var updatedAt: Date
 
     var device: Int64?
@@ -149,11 +149,11 @@ public struct UploadRecord: Sendable, Equatable {
     }
 }
 
-/// A name and a value of an upload's form.
+/// A name and a value in an upload's form.
 public struct UploadField: Sendable, Equatable, Codable {
     /// The form's field name.
     public var name: String
-    /// Its value as sent.
+    /// The field's value as sent.
     public var value: String
 
     public init(_ name: String, _ value: String) {
@@ -178,7 +178,7 @@ public struct UploadChange: Sendable, Equatable {
     /// Other fields, as corrected by the user.
     public var fields: [UploadField]?
     public var transport: UploadTransport?
-    /// When it changed; nil for now.
+    /// When the row changed; nil for now.
     public var updatedAt: Date?
 
     public init(
@@ -244,8 +244,8 @@ extension UploadRecord: Storable, IdentityColumns {
     }
 }
 
-/// The path of a file in the journal: relative paths are stored with their directory, as `DIRECTORY/./PATH`, so that
-/// the upload can be resumed from another directory, and the part that the user specified is still known.
+/// The path of a file in the journal: relative paths are stored with their directory, as `DIRECTORY/./PATH`, so the
+/// upload can be resumed from a different directory, and the part that the user specified is still known.
 enum JournalPath {
     private static let separator = Array("/./".utf8)
 
@@ -284,10 +284,10 @@ enum UploadRow {
         inode = ? AND device = ? AND host = ? AND file_size = ? AND modified_ns = ? AND changed_ns = ?
         """
 
-    /// Same parameters.
+    /// The parameters are those of `isFile`.
     static let anyOfFile = "SELECT rowid FROM uploads WHERE \(isFile) LIMIT 1"
 
-    /// Parameters: host, size, path, inode, device and another form of the path.
+    /// Parameters: host, size, path, inode, device and an alternative form of the path.
     static let isUnfinishedOverTus = """
         transport = 'tus' AND state IN (\(names(of: [.planned, .sending, .sent, .failed, .cancelled])))
             AND host = ?1 AND file_size = ?2 AND (path IN (?3, ?6) OR (inode = ?4 AND device = ?5))

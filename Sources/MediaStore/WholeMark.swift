@@ -1,7 +1,7 @@
 import Glibc
 import MediaSystem
 
-/// A note beside a large database: records that its content was checked, and the state of the file at that time.
+/// A note next to a large database: records that its content was checked, and the state of the file at that time.
 ///
 /// Checking a million rows takes seconds, which is too long for every command. A change by another program, a restored
 /// copy, or a process that was killed while writing invalidates the note; everything is then checked the next time the
@@ -30,7 +30,7 @@ struct WholeMark: Sendable {
         return count > 0 && bytes[..<count].elementsEqual(expected.utf8)
     }
 
-    /// The note for the current state; nil for a database that gets none.
+    /// The note for the current state; nil for a database that does not get a note.
     var current: String? {
         guard isUsed, let status = (try? FileStatus(at: database)) ?? nil, status.size >= Self.minimumSize else {
             return nil
@@ -38,8 +38,8 @@ struct WholeMark: Sendable {
         return status.fingerprint
     }
 
-    /// Records that the database is intact, unless it differs from `expected` by now. A failure only
-    /// costs another check.
+    /// Records that the database is intact, unless it has since changed from `expected`. A failure only costs another
+    /// check.
     func write(unlessChangedFrom expected: String? = nil) {
         guard let text = current, expected == nil || expected == text, !matches else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -10,7 +10,7 @@ package enum BlockingWork {
         try await result(of: work).get()
     }
 
-    /// As above; `work` receives a function that returns whether the task was canceled.
+    /// Like `run`, but `work` receives a function that returns whether the task was canceled.
     package static func runCancellable<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -33,7 +33,7 @@ package enum BlockingWork {
     ) async -> Result<Value, Failure> {
         await withCheckedContinuation { continuation in
             let body = { @Sendable in continuation.resume(returning: Result(catching: work)) }
-            // If the system provides no thread, `body` runs here, which is slower but correct.
+            // If the system does not provide a thread, `body` runs here, which is slower but correct.
             if DedicatedThread.start(body) != 0 { body() }
         }
     }
@@ -41,8 +41,8 @@ package enum BlockingWork {
 
 /// Threads for blocking work, which must not occupy Swift's small thread pool.
 package enum DedicatedThread {
-    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread; in that case, `body`
-    /// does not run.
+    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system does not provide a thread; in that case,
+    /// `body` does not run.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
         // The new thread takes over the retain; without one, it is released here.
         let box = Unmanaged.passRetained(Body(run: body))

@@ -2,7 +2,7 @@
 ///
 /// `next` is called when a task is free, and not again after nil. `ended` receives each result, one at a time; while
 /// tasks are free, it may be called only after the next piece of work has arrived. Both run on `isolation`. Canceling
-/// cancels the tasks; only `next` decides whether more are started.
+/// cancels the tasks; only `next` determines whether more are started.
 package func withBoundedTasks<Work: Sendable, Value: Sendable>(
     limit: Int,
     isolation: isolated (any Actor)? = #isolation,

@@ -1,8 +1,7 @@
 /// A value in a separate allocation, shared by copies until one is changed.
 ///
 /// An asynchronous function reserves space for each copy of a value that it makes, and a batch runs dozens of such
-/// functions: with large values, a task took 200 KB. Inlinable, so that each module has specialized code for its own
-/// values.
+/// functions: with large values, a task took 200 KB. Inlinable, so each module has specialized code for its own values.
 @propertyWrapper package struct Boxed<Value: Sendable>: Sendable {
     @usableFromInline var box: Box<Value>
 
@@ -18,7 +17,7 @@
     }
 }
 
-/// Like `Boxed`, for a value that is usually nil, which then needs no allocation.
+/// Like `Boxed`, for a value that is usually nil, which then does not need an allocation.
 @propertyWrapper package struct BoxedOptional<Value: Sendable>: Sendable {
     @usableFromInline var box: Box<Value>?
 
@@ -37,8 +36,8 @@ extension BoxedOptional: Equatable where Value: Equatable {
 }
 
 /// Unchecked: `value` changes only in `Boxed`, whose `_modify` copies the box first unless it holds the only reference.
-/// So no other thread or copy can read a value that is changing, and accesses cannot overlap, so they are not checked
-/// for exclusivity either.
+/// Therefore, no other thread or copy can read a value that is changing; accesses cannot overlap and are not checked
+/// for exclusivity.
 @usableFromInline final class Box<Value: Sendable>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var value: Value
 

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The current directory of the process.
 package enum CurrentDirectory {
-    /// Its absolute path; nil if it was removed.
+    /// The absolute path of the directory; nil if it was removed.
     package static var path: [UInt8]? {
         // The system allocates the required memory.
         guard let path = getcwd(nil, 0) else { return nil }

@@ -4,8 +4,8 @@ internal import Synchronization
 /// A failpoint: a place where a test build can be killed, to prove that nothing is lost there. Compiled out of every
 /// other build: the condition `KILL_POINTS` is set by debug builds and by `scripts/build.sh --build-tests`.
 ///
-/// `MEDIACTL_KILL_AT` selects one; the process kills itself with SIGKILL there. `MEDIACTL_KILL_AFTER` is the number of
-/// passes before that.
+/// `MEDIACTL_KILL_AT` selects a failpoint, where the process kills itself with SIGKILL. `MEDIACTL_KILL_AFTER` is the
+/// number of passes before that.
 package protocol Failpoint: RawRepresentable, Sendable where RawValue == String {}
 
 extension Failpoint {

@@ -7,7 +7,7 @@ package enum FileBytes {
         package var code: Int32
     }
 
-    /// Fills a buffer. Returns the number of bytes read, fewer only at the end of the file.
+    /// Fills a buffer. Returns the number of bytes read, which is smaller than the buffer only at the end of the file.
     package static func read(
         _ descriptor: Int32,
         at offset: Int64,
@@ -35,7 +35,7 @@ package enum FileBytes {
         return bytes
     }
 
-    /// Writes all bytes. Returns the number of bytes written, and the failure that stopped it, if any.
+    /// Writes all bytes. Returns the number of bytes written, and the failure that stopped the write, if any.
     package static func write(
         _ bytes: UnsafeRawBufferPointer,
         to descriptor: Int32,

@@ -40,7 +40,8 @@ public struct FileIdentity: Sendable, Equatable {
         )
     }
 
-    /// The regular file at a path, following symbolic links, without opening it; nil if there is none.
+    /// The identity of the regular file at a path, following symbolic links, without opening the file; nil if there is
+    /// none.
     package init?(ofRegularFile path: [UInt8]) {
         var status = stat()
         guard !path.contains(0), stat(path.cString, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -49,15 +50,15 @@ public struct FileIdentity: Sendable, Equatable {
         self.init(status)
     }
 
-    /// The file of an open descriptor; nil if the descriptor is bad.
+    /// The identity of the file of an open descriptor; nil if the descriptor is bad.
     package init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Whether only its name, links, permissions or attributes may have changed since `earlier`, unless a program has
-    /// changed the content and restored the time of modification.
+    /// Whether only the file's name, links, permissions or attributes may have changed since `earlier`, unless a
+    /// program has changed the content and restored the time of modification.
     package func isProbablyUnchanged(since earlier: FileIdentity) -> Bool {
         Key(self) == Key(earlier) && size == earlier.size
             && modificationNanoseconds == earlier.modificationNanoseconds

@@ -1,4 +1,4 @@
-/// Credentials for one origin. Neither description nor reflection shows the secret.
+/// Credentials for one origin. Neither the description nor reflection shows the secret.
 public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Never print a value: it contains the secret.
     enum Scheme: Sendable, Equatable {
@@ -13,12 +13,12 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
     /// The only origin that the credentials are sent to.
     public let origin: Origin
 
-    /// HTTP Basic (RFC 7617), UTF-8. Never sent to an origin that requires a login (`LoginRequirements`).
+    /// HTTP Basic (RFC 7617), in UTF-8. Never sent to an origin that requires a login (`LoginRequirements`).
     public static func basic(user: String, password: String, for origin: Origin) -> Authorization {
         Authorization(scheme: .basic(user: user, password: password), origin: origin)
     }
 
-    /// The token of a login (RFC 6750). Not sent after `expiresAt`, in seconds since 1970, nil if unknown (gighive-d4
+    /// The token of a login (RFC 6750). Not sent after `expiresAt` (in seconds since 1970; nil if unknown) (gighive-d4
     /// contract section 12).
     public static func bearer(_ token: String, expiresAt: Int64?, for origin: Origin) -> Authorization {
         Authorization(scheme: .bearer(token: token, expiresAt: expiresAt), origin: origin)

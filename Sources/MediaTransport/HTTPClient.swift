@@ -32,8 +32,8 @@ public final class HTTPClient: Sendable {
     /// nothing to that origin until the wait is over, or fails with `.rateLimited` if it must not wait. A request's
     /// `verdict` can overrule the status.
     ///
-    /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other immediately
-    /// (`.cancelled`). `control.abandon()` stops any request immediately.
+    /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other request
+    /// immediately (`.cancelled`). `control.abandon()` stops any request immediately.
     ///
     /// `progress` is called on the loop's thread, at most ten times a second and at each change of phase; it
     /// must return quickly.
@@ -94,8 +94,8 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// One attempt. It is repeated at once if no byte of it was sent: after a decision to trust the server, and after
-    /// a 417, without the expectation (RFC 9110 section 10.1.1).
+    /// One attempt. It is repeated at once if none of its bytes were sent: after a decision to trust the server, or,
+    /// without the expectation, after a 417 (RFC 9110 section 10.1.1).
     private func perform(
         _ request: HTTPRequest,
         attempt: Int,
@@ -106,7 +106,8 @@ public final class HTTPClient: Sendable {
             request: request,
             attempt: attempt,
             expectsContinue: true,
-            // HTTP/2 loses an early refusal of a body without `Expect` that exceeds the first window (trap T3).
+            // HTTP/2 loses an early refusal of a body that is sent without `Expect` and exceeds the first window (trap
+            // T3).
             isFamiliar: !configuration.http2 && familiar.withLock { $0.contains(request.url.origin) },
             control: control,
             progress: progress
@@ -203,7 +204,7 @@ public struct ServerTrust: Sendable, Equatable {
     /// A PEM file of certificate authorities to trust instead of the system's.
     public var caFile: String?
     /// `sha256//BASE64` of the server's public key (RFC 7469 form, several separated by `;`). A match replaces the
-    /// check of chain and name.
+    /// certificate chain and host name checks.
     public var pinnedKey: String?
     /// Accept any certificate.
     public var insecure: Bool
@@ -228,13 +229,13 @@ public enum TrustDecision: Sendable {
 public struct HTTPClientConfiguration: Sendable {
     /// TLS checks.
     public var trust: ServerTrust
-    /// TLS checks of one server, in place of `trust`: a pin or an exemption applies only to the server that it was
+    /// TLS checks for one server, in place of `trust`: a pin or an exemption applies only to the server that it was
     /// specified for. Called for every attempt, on the loop's thread; must return quickly.
     public var trustByOrigin: (@Sendable (Origin) -> ServerTrust)?
     /// Decides about a server whose certificate was refused, before anything was sent. Without it, the refusal is
     /// final.
     public var onUntrustedServer: (@Sendable (Origin, TransportError) async -> TrustDecision)?
-    /// Offer HTTP/2 to TLS servers. Off by default: with HTTP/1.1, large bodies cost less CPU and their early refusal
+    /// Offer HTTP/2 to TLS servers. Off by default: with HTTP/1.1, large bodies use less CPU time, and an early refusal
     /// is not lost (trap T3).
     public var http2: Bool
     /// Retries of repeatable requests.
@@ -250,7 +251,7 @@ public struct HTTPClientConfiguration: Sendable {
     public var loginRequirements = LoginRequirements()
     /// Called after every exchange, for `-v`. Receives no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
-    /// After a failed attempt for which a retry might help, decides whether to retry; nil to retry always. Must return
+    /// After a failed attempt for which a retry might help, decides whether to retry; nil to always retry. Must return
     /// quickly.
     public var mayRetry: (@Sendable (Result<Int, TransportError>) -> Bool)?
     /// Called before the wait for a retry; must return quickly.
@@ -258,8 +259,8 @@ public struct HTTPClientConfiguration: Sendable {
     /// Called before every wait of a request, before a retry or because the server refuses requests; must
     /// return quickly.
     public var onWait: (@Sendable (WaitNotice) -> Void)?
-    /// Whether a request waits until the time that the server requested with `Retry-After` is over (default); otherwise
-    /// it fails with `.rateLimited`.
+    /// Whether a request waits for the time that the server requested with `Retry-After` (default); otherwise it fails
+    /// with `.rateLimited`.
     public var waitsForRetryAfter = true
 
     public init(
@@ -287,7 +288,7 @@ extension HTTPClientConfiguration {
 
 /// A retry that is about to wait.
 public struct RetryNotice: Sendable {
-    /// The status of the failed response, or why there was none.
+    /// The status of the failed response, or why there was no response.
     public var outcome: Result<Int, TransportError>
     /// Time until the retry.
     public var delay: Duration
@@ -300,7 +301,7 @@ public struct RetryNotice: Sendable {
 
 /// A request that is about to wait.
 public struct WaitNotice: Sendable {
-    /// The status of the response that caused it; nil if there was none.
+    /// The status of the response that caused the wait; nil if there was none.
     public var status: Int?
     /// Time until the request is sent.
     public var delay: Duration
@@ -318,7 +319,7 @@ public struct WaitNotice: Sendable {
 public struct ExchangeRecord: Sendable {
     public let method: HTTPMethod
     public let url: RequestURL
-    /// The status of the response, or why there was none.
+    /// The status of the response, or why there was no response.
     public let outcome: Result<Int, TransportError>
     public let bodyBytesSent: Int64
     /// Content bytes received.
@@ -327,9 +328,9 @@ public struct ExchangeRecord: Sendable {
     public let duration: Duration
 }
 
-/// The libcurl that this process uses. It may be newer than the one it was built with.
+/// The libcurl that this process uses. It may be newer than the version that mediactl was built with.
 public enum LibcurlVersion {
-    /// Its version, such as `7.88.1`.
+    /// The version number, such as `7.88.1`.
     public static var number: String {
         // Constants of libcurl, which stays loaded.
         String(cString: shim_library_version())

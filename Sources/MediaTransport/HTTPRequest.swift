@@ -28,20 +28,20 @@ public enum Repeatability: Sendable {
     /// Repeating changes nothing (GET, HEAD): the retry policy applies.
     case safe
     /// The request reaches the server at most once per call. A caller may repeat it if
-    /// `TransportError.isBeforeRequest`, and must resolve every other failure itself.
+    /// `TransportError.isBeforeRequest`, and must resolve all other failures itself.
     case atMostOnce
-    /// After a failure, the caller queries the server's offset (a PATCH of tus). The client never repeats the request,
-    /// nor a body that has begun. It uses a kept connection, and can be stopped immediately: an interruption loses
-    /// nothing.
+    /// After a failure, the caller queries the server's offset (a PATCH of tus). The client never repeats the request
+    /// or resends a body that has begun. The request uses a kept connection, and can be stopped immediately: an
+    /// interruption loses nothing.
     case resumable
 }
 
 /// The meaning of a response for a retry, if its status alone does not decide.
 public enum ResponseVerdict: Sendable {
-    /// By status: 408, 429, 502, 503 and 504 are retried, and 429 and 503 delay all requests of the
-    /// client to the origin.
+    /// Decided by status: 408, 429, 502, 503 and 504 are retried, and 429 and 503 delay all of the client's requests to
+    /// the origin.
     case byStatus
-    /// A retry cannot help. Delays no other request.
+    /// A retry cannot help. Other requests are not delayed.
     case final
     /// A retry can help.
     case passing
@@ -57,7 +57,7 @@ public struct TransferTimeouts: Sendable {
     /// to a receiver). The server may hash and probe for minutes (trap T20).
     public var response: Duration
 
-    /// Creates a set of limits; the defaults are those of the command line.
+    /// Creates a set of limits; the defaults are those used by the command line.
     public init(connect: Duration = .seconds(30), stall: Duration = .seconds(60), response: Duration = .seconds(600)) {
         self.connect = connect
         self.stall = stall
@@ -77,7 +77,7 @@ public enum ResponseDestination: Sendable {
 public protocol ResponseReceiver: Sendable {
     /// The status line and header fields of the final response have arrived.
     func begin(_ head: HTTPResponseHead) throws
-    /// The next bytes. They are valid during the call only.
+    /// Receives the next bytes, which are valid only during the call.
     func receive(_ bytes: UnsafeRawBufferPointer) throws
 }
 
@@ -85,13 +85,13 @@ public protocol ResponseReceiver: Sendable {
 public struct HTTPRequest: Sendable {
     public var method: HTTPMethod
     public var url: RequestURL
-    /// Header fields besides those the transport sets (`Host`, `User-Agent`, `Content-Length`, `Expect`).
+    /// Header fields in addition to those that the transport sets (`Host`, `User-Agent`, `Content-Length`, `Expect`).
     public var headers: [HTTPHeader]
     public var body: (any RequestBody)?
-    /// Sent only if its origin is the request's.
+    /// The credentials, which are sent only if their origin equals that of the request.
     public var authorization: Authorization?
-    /// The longest wait, before a retry or because the server refuses requests; a longer one fails instead. Nil for
-    /// the client's policy.
+    /// Maximum wait before a retry or while the server refuses requests; if a longer wait is required, the request
+    /// fails instead. nil for the client's policy.
     package var maximumWait: Duration?
     /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []
@@ -99,8 +99,8 @@ public struct HTTPRequest: Sendable {
     /// Decides whether a response is retried. Runs on the caller's task, and receives the content if the
     /// destination is memory.
     public var verdict: @Sendable (HTTPResponse) -> ResponseVerdict
-    /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refused request
-    /// sends no body. If the server ignores it, the body is sent after a second.
+    /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so a refused request does
+    /// not send its body. If the server ignores it, the body is sent after a second.
     public var expectsContinue: Bool
     public var timeouts: TransferTimeouts
     public var destination: ResponseDestination
@@ -137,7 +137,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
     public var status: Int
     /// Header fields in order of arrival.
     public var headers: [HTTPHeader]
-    /// The refusal of the request's credentials by a 401; nil for other responses.
+    /// Why a 401 refused the request's credentials; nil for other responses.
     package var refusal: CredentialRefusal?
 
     package init(status: Int, headers: [HTTPHeader] = []) {
@@ -183,9 +183,9 @@ public struct TransferMetrics: Sendable, Equatable {
     public var bodyComplete = false
     /// Content bytes received.
     public var bytesReceived: Int64 = 0
-    /// Attempts, at least 1.
+    /// Number of attempts, at least 1.
     public var attempts = 1
-    /// From the call to its end, including waits between attempts.
+    /// Duration of the call, including waits between attempts.
     public var duration = Duration.zero
 }
 
@@ -194,7 +194,7 @@ public protocol RequestBody: Sendable {
     /// Number of bytes that a reader yields.
     var byteCount: Int64 { get }
 
-    /// A new reader at offset 0. Called on the transfer loop's thread.
+    /// Creates a reader at offset 0. Called on the transfer loop's thread.
     ///
     /// - Throws: Any error; it becomes the `underlying` of a `TransportError`.
     func makeReader() throws -> any RequestBodyReader
@@ -205,7 +205,7 @@ public protocol RequestBodyReader: AnyObject {
     /// Fills as much of `buffer` as it can.
     ///
     /// - Returns: Bytes written; 0 only after the last byte.
-    /// - Throws: An error of the source (a file that shrank, an I/O error). It aborts the transfer.
+    /// - Throws: An error from the source (a file that shrank, an I/O error). It aborts the transfer.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 
     /// Goes back to offset 0.
@@ -213,8 +213,8 @@ public protocol RequestBodyReader: AnyObject {
     /// - Throws: An error if the source cannot be read again.
     func rewind() throws
 
-    /// Whether no further byte may be sent for now. While this is true, `read` is not called, other transfers continue,
-    /// and the stall limit does not run. The transfer can still be stopped.
+    /// Whether sending must pause for now. While this is true, `read` is not called, other transfers continue, and the
+    /// stall limit does not run. The transfer can still be stopped.
     var isHeld: Bool { get }
 
     /// Sets the function to call, from any thread, when `isHeld` has become false.
@@ -237,7 +237,7 @@ public struct BytesBody: RequestBody {
         self.bytes = bytes
     }
 
-    /// A body of this text in UTF-8.
+    /// Creates a body from a text, encoded in UTF-8.
     public init(_ text: String) {
         bytes = Array(text.utf8)
     }

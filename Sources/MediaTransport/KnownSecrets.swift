@@ -19,7 +19,7 @@ package enum KnownSecrets {
 
     private struct State {
         var credentials: Set<[UInt8]> = []
-        /// The login whose secrets were added last: a run sends the same one with every request.
+        /// The login whose secrets were added last: a run sends the same login with every request.
         var lastScheme: Authorization.Scheme?
         var tokens: [[UInt8]] = []
     }
@@ -59,13 +59,13 @@ package enum KnownSecrets {
         }
     }
 
-    /// Base64 of a text without padding, so that it is found with and without it.
+    /// Base64 of a text without padding: this form is found whether or not a text has the padding.
     package static func base64(_ text: String) -> String {
         String(Data(text.utf8).base64EncodedString().prefix { $0 != "=" })
     }
 
     /// Replaces each known secret in a text with `***`, even where it is URL-encoded, JSON-escaped or HTML-escaped, and
-    /// a part of one at the end, where the text may have been truncated.
+    /// part of a secret at the end, where the text may have been truncated.
     package static func masked(_ text: String) -> String {
         let secrets = state.withLock { Array($0.credentials) + $0.tokens }
         guard !secrets.isEmpty, !text.isEmpty else { return text }
@@ -91,7 +91,7 @@ package enum KnownSecrets {
 /// A text with one kind of escapes decoded, and the origin of each byte.
 private struct DecodedText {
     private var bytes: [UInt8] = []
-    /// Offset of each byte in the original, and the original's length at the end.
+    /// Offset of each byte in the original, followed by the original's length.
     private var offsets: [Int] = []
 
     /// The text as it is, and decoded for each kind of escape that occurs in it.

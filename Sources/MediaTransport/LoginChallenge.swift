@@ -8,7 +8,7 @@ package enum LoginChallenge: Sendable, Equatable {
     /// A login: the response names other schemes only, or is a JSON object without naming any.
     case login
 
-    /// Nil for every status but 401. `body` may be only the beginning of the content.
+    /// nil for every status except 401. `body` may be only the beginning of the content.
     package static func of(_ head: HTTPResponseHead, body: [UInt8]) -> LoginChallenge? {
         guard head.status == 401 else { return nil }
         let offered = head.headers.filter { $0.name.lowercased() == "www-authenticate" }
@@ -19,7 +19,7 @@ package enum LoginChallenge: Sendable, Equatable {
     }
 
     /// The type alone shows nothing if the content contradicts it. A response to HEAD has the type but no content, and
-    /// of long content only the beginning is available.
+    /// only the beginning of long content is available.
     private static func isJSON(_ head: HTTPResponseHead, _ body: [UInt8]) -> Bool {
         if JSONValue.object(in: body[...]) != nil { return true }
         guard let type = head.mediaType, type == "application/json" || type.hasSuffix("+json") else { return false }
@@ -65,11 +65,11 @@ package enum CredentialRefusal: Sendable, Equatable {
 }
 
 extension Transfer {
-    /// Bytes of a 401's content that are examined; errors in JSON are shorter.
+    /// Number of bytes of a 401 response's content that are examined; errors in JSON are shorter.
     static let refusalBytes = 4096
 
-    /// The head with its `refusal`. An origin that requires a login is recorded here, on the loop's thread, so that no
-    /// later transfer starts with a password.
+    /// The head with its `refusal`. An origin that requires a login is recorded here, on the loop's thread, so later
+    /// transfers do not start with a password.
     func judgedHead() -> HTTPResponseHead? {
         guard var head, head.status == 401 else { return head }
         let content = body.isEmpty ? refusalBody : body

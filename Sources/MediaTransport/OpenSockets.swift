@@ -2,12 +2,12 @@ internal import CCurl
 internal import CCurlShims
 internal import Glibc
 
-/// The sockets that libcurl has open, so that a transfer can query the kernel for its unacknowledged bytes.
+/// The sockets that libcurl has open: a transfer uses them to query the kernel for its unacknowledged bytes.
 ///
-/// libcurl reports a transfer's socket only after its end (`CURLINFO_ACTIVESOCKET`), but its local port as soon as it
-/// is connected, even on a kept connection. Used only on the loop's thread.
+/// libcurl reports a transfer's socket only after the transfer ends (`CURLINFO_ACTIVESOCKET`), but its local port as
+/// soon as it is connected, even on a kept connection. Used only on the loop's thread.
 final class OpenSockets {
-    /// The sockets with their local ports; 0 until that is known. A connected socket keeps its port.
+    /// The sockets with their local ports; 0 until the port is known. A connected socket keeps its port.
     private var ports: [curl_socket_t: Int] = [:]
 
     /// Tracks the sockets that a handle opens. libcurl keeps the context with each connection, so this object must live

@@ -61,7 +61,7 @@ extension HTTPClient {
         )
     }
 
-    /// `Name:value` lines of the first certificate of the chain, the server's own.
+    /// `Name:value` lines for the first certificate in the chain, which is the server's own.
     private static func leafFields(of handle: UnsafeMutableRawPointer) -> [String: String] {
         var fields: [String: String] = [:]
         // The list belongs to the handle and is freed with it.

@@ -3,7 +3,7 @@ internal import MediaCore
 
 /// The proxy that the environment sets for plain http, by libcurl's rules (curl(1), section ENVIRONMENT).
 ///
-/// A transfer without one disables libcurl's own choice, so that both agree.
+/// A transfer without a proxy disables libcurl's own choice, so both agree.
 package enum ProxyChoice {
     /// The variable, such as `http_proxy`, that sends plain http to this server through a proxy; nil if requests go
     /// directly, and for `https`, which a proxy passes on encrypted.

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// Delays all requests of a client to a server that has refused one (429, 503): otherwise, each of the parallel
-/// transfers would be refused.
+/// Delays all of a client's requests to a server that has refused one of them (429, 503): otherwise, every parallel
+/// transfer would be refused.
 final class RateLimitGate: Sendable {
     private struct Period {
         var beganAt: ContinuousClock.Instant
         var endsAt: ContinuousClock.Instant
-        /// Consecutive refusals; those of simultaneous requests count once.
+        /// Number of consecutive refusals; refusals of simultaneous requests count once.
         var refusals: Int
-        /// The newest refusal.
+        /// The status of the newest refusal.
         var status: Int
         var requested: Duration?
     }
@@ -39,8 +39,8 @@ final class RateLimitGate: Sendable {
         }
     }
 
-    /// Records a response: 429 and 503 start or extend a wait; any other response to a request begun
-    /// since then ends it.
+    /// Records a response: 429 and 503 start or extend a wait; any other response to a request that was begun after the
+    /// refusal ends the wait.
     func note(_ head: HTTPResponseHead, from origin: Origin, requestedAt: ContinuousClock.Instant) {
         periods.withLock { periods in
             let isNewest = periods[origin].map { requestedAt >= $0.beganAt } ?? true

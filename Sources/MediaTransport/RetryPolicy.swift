@@ -2,25 +2,25 @@ internal import Glibc
 
 /// The schedule of retries. No other file computes a delay or reads `Retry-After`.
 public struct RetryPolicy: Sendable, Equatable {
-    /// Retries after the first attempt; 0 means one attempt.
+    /// Number of retries after the first attempt; 0 means one attempt.
     public var retries: Int
     /// The largest delay.
     public var cap: Duration
-    /// The longest `Retry-After` (RFC 9110 section 10.2.3) that is honored; a longer one is shortened to this.
+    /// The longest `Retry-After` (RFC 9110 section 10.2.3) that is honored; a longer one is reduced to this value.
     public var retryAfterCap: Duration
     /// The time since the first failure after which there is no retry.
     public var timeLimit: Duration?
     /// Delays before the first retries; the last one doubles with each further retry.
     package var delays: [Duration]
-    /// Whether a delay is random, from zero to its value (full jitter), so that clients do not retry simultaneously.
+    /// Whether a delay is random, from zero to its value (full jitter), so clients do not retry simultaneously.
     package var hasJitter = true
     /// Limit for the sum of all delays; the last one is shortened to what remains.
     package var totalDelay: Duration?
     /// Limit for the sum of all values of `Retry-After`; there is no retry beyond it.
     package var totalRetryAfter: Duration?
 
-    /// Creates a policy with full jitter; the defaults are those of the command line. `base` is the bound
-    /// of the first delay.
+    /// Creates a policy with full jitter; the defaults are those used by the command line. `base` is the bound of the
+    /// first delay.
     public init(
         retries: Int = 3,
         base: Duration = .milliseconds(500),
@@ -49,8 +49,8 @@ public struct RetryPolicy: Sendable, Equatable {
         hasJitter = false
     }
 
-    /// The delay before a retry after `count` failures: the schedule's, or the server's `retryAfter` if that is longer,
-    /// up to `retryAfterCap`. `random` is from 0 to 1.
+    /// The delay before a retry after `count` failures: the scheduled delay, or the server's `retryAfter` if that is
+    /// longer, up to `retryAfterCap`. `random` is from 0 to 1.
     public func delay(after count: Int, retryAfter: Duration? = nil, random: Double = .random(in: 0...1)) -> Duration {
         let doublings = min(max(count - delays.count, 0), 30)
         let bound = min(cap, (delays.prefix(max(count, 1)).last ?? .zero) * (1 << doublings))
@@ -60,20 +60,23 @@ public struct RetryPolicy: Sendable, Equatable {
 
 /// The schedules of the contracts.
 extension RetryPolicy {
-    /// An upload that another request has locked (423): tusd keeps the lock of a lost connection until it detects that.
+    /// An upload that another request has locked (423): tusd holds the lock until it detects that the connection was
+    /// lost.
     public static let tusLock = RetryPolicy(delays: [.seconds(1)], cap: .seconds(30), totalDelay: .seconds(300))
-    /// Finalize before tusd's hook has notified the application of the last byte (gighive contract 4.4).
+    /// A finalize request sent before tusd's hook has notified the application of the last byte (gighive contract 4.4).
     package static let finalize = RetryPolicy(delays: [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) })
-    /// Finalize of a complete upload that the server still reports as pending (gighive-d4 contract section 10).
+    /// A finalize request for a complete upload that the server still reports as pending (gighive-d4 contract section
+    /// 10).
     package static let pendingFinalize = RetryPolicy(delays: [0.5, 1, 2, 5, 10].map { .seconds($0) })
-    /// An upload that the server lost in a race (gighive trap T19); random, so that processes do not collide again.
+    /// An upload that the server lost in a race (gighive trap T19); the delays are random, so processes do not collide
+    /// again.
     package static let serverRace = RetryPolicy(
         retries: 10,
         base: .milliseconds(200),
         cap: .seconds(15),
         timeLimit: .seconds(120)
     )
-    /// Queries for the outcome of a request; the caller limits the time.
+    /// Queries for the outcome of a request; the caller limits the total time.
     package static let outcomeQuery = RetryPolicy(delays: [1, 2, 5, 10, 20, 30].map { .seconds($0) })
     /// An optional query during an outage (503): the upload itself waits for the server, and reports that.
     package static let briefOutage = RetryPolicy(delays: [.seconds(1)])
@@ -86,7 +89,7 @@ extension RetryPolicy {
     )
     /// A photo whose body was too slow for the server (photosync contract 3.4); the next attempt is seldom faster.
     package static let slowPhoto = RetryPolicy(retries: 1)
-    /// A clip that could not be added to its album (tapes contract R9): over hours, in later runs.
+    /// A clip that could not be added to its album (tapes contract R9): attempts are spread over hours, in later runs.
     package static let album = RetryPolicy(
         delays: [.seconds(60)],
         cap: .seconds(24 * 60 * 60),
@@ -117,8 +120,9 @@ package struct Backoff: Sendable {
         self.policy = policy
     }
 
-    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. `attempt` is its
-    /// number if failures of other kinds count as well. Requested delays count toward the total only if `isOutage`.
+    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. `attempt` is the
+    /// number of the attempt if failures of other kinds count as well. Requested delays count toward the total only if
+    /// `isOutage`.
     package mutating func next(retryAfter: Duration? = nil, attempt: Int? = nil, isOutage: Bool = true) -> Duration? {
         failures = attempt ?? failures + 1
         let time = now()
@@ -146,7 +150,8 @@ package struct Backoff: Sendable {
     /// Runs an operation until it succeeds, or a retry cannot help or is not allowed.
     ///
     /// `pause` returns whether a stop interrupted the wait; `canceled` is then thrown. `retryAfter` is the delay that
-    /// the server requests, zero if none, nil if a retry cannot help. `onRetry` is called before each delay.
+    /// the server requests, zero if it requests none, nil if a retry cannot help. `onRetry` is called before each
+    /// delay.
     package mutating func run<Value, Failure: Error>(
         pausing pause: (Duration) async -> Bool,
         canceled: @autoclosure () -> Failure,
@@ -173,7 +178,7 @@ package enum RetryAfter {
     /// Reads a field value: seconds, or an HTTP date, which is converted to the time from `now` (seconds since 1970)
     /// until then.
     ///
-    /// - Returns: nil if the value is neither; never negative, at most a year.
+    /// - Returns: nil if the value is neither; otherwise from zero to one year.
     package static func parse(_ value: String, now: Int64) -> Duration? {
         let text = value.trimmingBlanks()
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

@@ -33,7 +33,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Why an address of a server was refused.
+/// Why a server address was refused.
 public enum ServerURLError: Error, Equatable, Sendable {
     /// Not a valid address, with the reason.
     case malformed(String)
@@ -47,22 +47,22 @@ public enum ServerURLError: Error, Equatable, Sendable {
 
 /// The address of a server: `http://host[:port]` or `https://host[:port]`, with a base path if one is allowed.
 ///
-/// Parsed once, by libcurl's own URL parser, so that token scope, credential origin and request always
-/// agree on the host.
+/// Parsed once, by libcurl's own URL parser, so the token scope, credential origin and request always agree on the
+/// host.
 public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// The origin that credentials and tokens are bound to.
     public let origin: Origin
     /// Whether the address had no scheme and `https://` was assumed.
     public let assumedScheme: Bool
 
-    /// The path of the server on its host: empty at the root, otherwise with a leading slash and
-    /// without a trailing one.
+    /// The server's path on its host: empty at the root, otherwise with a leading slash and without a trailing one.
     public let basePath: String
 
-    /// Parses an address such as `media.example.org` or `http://localhost:8080/`; one without a scheme gets `https://`.
+    /// Parses an address such as `media.example.org` or `http://localhost:8080/`; an address without a scheme gets
+    /// `https://`.
     ///
-    /// `allowingPath` accepts a base path, behind a reverse proxy; slashes at its end are dropped. The error never
-    /// contains a refused password.
+    /// `allowingPath` accepts a base path, as used with a reverse proxy; slashes at its end are dropped. The error
+    /// never contains a refused password.
     public init(_ text: String, allowingPath: Bool = false) throws(ServerURLError) {
         assumedScheme = !text.contains("://")
         guard Self.namesHost(text) else { throw Self.malformed("no host name") }
@@ -110,7 +110,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The complete address of one request. It can only be created from a `ServerURL`, so its origin is the server's.
+/// The complete address of one request. It can only be created from a `ServerURL`, so its origin is that of the server.
 public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     /// The origin that the request is sent to.
     public let origin: Origin
@@ -135,7 +135,7 @@ struct CurlURL {
             throw .malformed("out of memory")
         }
         defer { curl_url_cleanup(handle) }
-        // Unknown schemes are accepted here so that the error can contain them.
+        // Unknown schemes are accepted here to let the error contain them.
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME)
         let code = curl_url_set(handle, CURLUPART_URL, text, flags)
         guard code == CURLUE_OK else {
@@ -146,8 +146,8 @@ struct CurlURL {
         guard let host = copied({ shim_url_get_host(handle, &$0) }), !host.isEmpty else {
             throw ServerURL.malformed("no host name")
         }
-        // libcurl has decoded the host once; if it were written out and parsed again, it would be
-        // decoded to another host.
+        // libcurl has decoded the host once; if it were written out and parsed again, it would be decoded to a
+        // different host.
         guard !host.contains("%") else {
             throw ServerURL.malformed("a percent sign in the host name")
         }

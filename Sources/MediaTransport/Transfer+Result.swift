@@ -22,8 +22,8 @@ extension Transfer {
         return .success(HTTPResponse(head: head, body: body, metrics: metrics))
     }
 
-    /// If a kept connection is lost before the response, libcurl opens another one. If that fails, code and count are
-    /// those of the new connection, although the body was sent over the old one.
+    /// If a kept connection is lost before the response, libcurl opens another one. If that fails, the code and the
+    /// count are those of the new connection, although the body was sent over the old one.
     private func failure(_ code: CURLcode) -> TransportError {
         let error = TransportError(kind(of: code), detail: detail(of: code))
         guard bytesRead > 0, error.isBeforeRequest else { return error }
@@ -195,8 +195,8 @@ extension Transfer {
         }
     }
 
-    /// Whether the content is the purpose of the request; such content has no time limit while there is progress. The
-    /// content of a refusal does have one, as do all heads.
+    /// Whether the content is the purpose of the request; such content is not subject to a time limit while there is
+    /// progress. The content of a refusal is, as are all heads.
     private var isDownload: Bool {
         guard case .receiver = request.destination, request.method == .get, isHeadComplete else { return false }
         return head?.status == 200 || head?.status == 206
@@ -237,14 +237,14 @@ public struct TransferProgress: Sendable, Equatable {
     }
 
     public var phase: Phase
-    /// Body bytes that the peer's kernel has acknowledged: bytes written to the socket less those still in our send
+    /// Body bytes that the peer's kernel has acknowledged: bytes written to the socket minus those still in our send
     /// buffer. Never more than a slow reader has read plus the peer's receive buffer.
     public var bytesAcknowledged: Int64
-    /// Length of the body; 0 without one.
+    /// Length of the body; 0 if there is no body.
     public var bodyByteCount: Int64
     /// Content bytes received.
     public var bytesReceived: Int64
-    /// The number of the current attempt, from 1; during a wait, that of the next one.
+    /// The number of the current attempt, from 1; during a wait, the number of the next attempt.
     public var attempt: Int
     /// Length of the wait, in `.waitingToRetry`.
     public var wait: Duration?

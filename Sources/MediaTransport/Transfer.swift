@@ -49,7 +49,7 @@ final class Transfer {
     var lastActivity = ContinuousClock.now
     /// When the whole request had been sent, or the final head had arrived.
     var requestEnd: ContinuousClock.Instant?
-    /// The first check comes later: most small bodies are sent, and their responses received, before it.
+    /// The first check comes later: most small bodies are sent, and their responses received, before then.
     var lastLook = ContinuousClock.now
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?
@@ -125,8 +125,8 @@ extension Transfer {
         submission.expectsContinue && request.expectsContinue && isBodyLarge
     }
 
-    /// Large bodies are sent with `Expect: 100-continue`, so that a refused request sends no body (trap T3), and over a
-    /// new connection if they may be sent only once (docs/adr/0002).
+    /// Large bodies are sent with `Expect: 100-continue`, so a refused request does not send its body (trap T3), and
+    /// over a new connection if they may be sent only once (docs/adr/0002).
     private var isBodyLarge: Bool {
         bodyByteCount > (submission.isFamiliar ? Self.smallBodyBytesOnceFamiliar : Self.smallBodyBytes)
     }
@@ -166,7 +166,7 @@ extension Transfer {
         if let key = trust.pinnedKey {
             try set(CURLOPT_PINNEDPUBLICKEY, key)
         }
-        // A pinned key is stronger than the checks of chain and name, and is checked regardless of them.
+        // A pinned key is stronger than the chain and name checks, and is checked regardless of them.
         if trust.insecure || trust.pinnedKey != nil {
             try set(CURLOPT_SSL_VERIFYPEER, 0)
             try set(CURLOPT_SSL_VERIFYHOST, 0)
@@ -208,7 +208,7 @@ extension Transfer {
             try set(CURLOPT_UPLOAD_BUFFERSIZE, size)
         }
         // If a connection is lost before the response, libcurl silently sends a request again. A body that has begun
-        // cannot be sent twice (`seekCallback`); a request without one, and a large one, get a new connection.
+        // cannot be sent twice (`seekCallback`); a request without a body, or with a large one, gets a new connection.
         if request.repeatability == .atMostOnce {
             try set(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.idleLimit.components.seconds)))
             if bodyByteCount == 0 || isBodyLarge { try set(CURLOPT_FRESH_CONNECT, 1) }
@@ -255,7 +255,7 @@ extension Transfer {
 }
 
 extension Transfer {
-    /// The limit for all heads of a response, including interim ones, and its trailers. libcurl itself counts the
+    /// The limit for all heads of a response, including interim ones, and for its trailers. libcurl itself counts the
     /// bytes of one head only.
     private static let headerByteLimit = 300 << 10
 
@@ -287,8 +287,8 @@ extension Transfer {
         }
     }
 
-    /// Length of the last part of a body, for which the send queue is limited: more than libcurl reads at once before
-    /// that part.
+    /// Length of the last part of a body, during which the send queue is limited: more than libcurl reads at once
+    /// before that part.
     private static let limitedEndBytes: Int64 = 1 << 19
     /// Maximum number of bytes that libcurl gets at once in the last part, and that the kernel may hold unsent.
     private static let endStepBytes = 65_536
@@ -443,6 +443,6 @@ let headerCallback: shim_data_callback = { buffer, size, count, context in
 
 let writeCallback: shim_data_callback = { buffer, size, count, context in
     let accepted = transfer(context)?.receiveBody(UnsafeRawBufferPointer(start: buffer, count: size * count)) ?? false
-    // Any number but the length aborts the transfer; for an empty write, 0 would not.
+    // Any number except the length aborts the transfer; for an empty write, 0 would not abort it.
     return accepted ? size * count : size * count &+ 1
 }

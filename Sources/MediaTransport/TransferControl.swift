@@ -42,8 +42,8 @@ public final class TransferControl: Sendable {
         source?.state.withLock { $0.linked[ObjectIdentifier(self)] = nil }
     }
 
-    /// Another control, which receives every stop of this one and can be stopped separately. It retains this one. With
-    /// `onlyAbandon`, it receives no graceful stop: the outcome of its request is already determined.
+    /// Creates a control that receives every stop of this one and can be stopped separately. It retains this one. With
+    /// `onlyAbandon`, it does not receive graceful stops: the outcome of its request is already determined.
     public func linked(onlyAbandon: Bool = false) -> TransferControl {
         let control = TransferControl(linkedTo: self)
         let stopRequest = state.withLock { state in
@@ -63,7 +63,7 @@ public final class TransferControl: Sendable {
         set(.stop(finishWithin: finishWithin))
     }
 
-    /// Stops the transfer immediately. If the last body byte was sent, the outcome is then unknown.
+    /// Stops the transfer immediately. If the last body byte was already sent, the outcome is unknown.
     public func abandon() {
         set(.abandon)
     }

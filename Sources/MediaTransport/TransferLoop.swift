@@ -60,7 +60,7 @@ final class TransferLoop: Sendable {
                     inbox.submissions.append((submission, { continuation.resume(returning: $0) }))
                     defer { inbox.isRunning = true }
                     guard inbox.isRunning else { return .start }
-                    // The caller that submitted the first one wakes the loop, which takes all of them.
+                    // The caller that submitted the first request wakes the loop, which takes all of them.
                     return inbox.submissions.count == 1 ? .wake : .wait
                 }
                 switch action {
@@ -77,7 +77,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// If the system provides no thread, the waiting requests fail, and the next request starts one again.
+    /// If the system does not provide a thread, the waiting requests fail, and the next request tries to start one.
     private func start() {
         let code = DedicatedThread.start { self.run() }
         guard code != 0 else { return }
@@ -115,7 +115,7 @@ final class TransferLoop: Sendable {
 
     /// Does all pending work. Returns how long to wait for more, in milliseconds; nil after the shutdown.
     ///
-    /// Not inlined, so that nothing of a finished request, such as its file, stays open while the thread waits.
+    /// Not inlined, so nothing from a finished request, such as its file, stays open while the thread waits.
     @inline(never) private func step(_ transfers: inout [OpaquePointer: Transfer]) -> CInt? {
         let (arrived, isShutDown) = inbox.withLock { inbox in
             (exchange(&inbox.submissions, with: []), inbox.isShutDown)

@@ -11,16 +11,16 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case cannotConnect
         /// Connecting took longer than the limit.
         case connectTimeout
-        /// The certificate is not signed by a known authority (self-signed among others).
+        /// The certificate is not signed by a known authority (for example, it is self-signed).
         case certificateUntrusted
-        /// The certificate is for another host.
+        /// The certificate is for a different host.
         case certificateNameMismatch
         /// The certificate's public key is not the pinned one.
         case pinnedKeyMismatch
         /// Any other TLS failure, including a CA file that cannot be read.
         case tls
-        /// The peer accepted no byte within the stall limit while the body was being sent, or sent none
-        /// of a response that had begun.
+        /// The peer did not accept any bytes within the stall limit while the body was being sent, or did not continue
+        /// a response that had begun.
         case stalled
         /// No response within the limit after the last body byte.
         case responseTimeout
@@ -50,9 +50,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The message from libcurl or the system. Never contains a secret.
     public var detail: String
-    /// The error of a body source or a receiver.
+    /// The error from a body source or a receiver.
     public var underlying: (any Error)?
-    /// The state at the failure. If `bodyComplete`, the server may have processed the request.
+    /// The measurements when the transfer failed. If `bodyComplete`, the server may have processed the request.
     public var metrics: TransferMetrics
     /// The head of the final response, if it had arrived completely.
     public var head: HTTPResponseHead?
@@ -93,7 +93,7 @@ extension TransportError {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)
     }
 
-    /// The outcome of the request, the same for all servers.
+    /// The outcome code, which is the same for all servers.
     package var code: OutcomeCode {
         switch kind {
         case .unknownHost: .unknownHost

@@ -11,7 +11,7 @@ extension OutcomeTable {
         /// A page that identifies a type of server without a login.
         package struct Page: Sendable {
             package let path: String
-            /// The name of a member of its JSON, after the names of enclosing objects, separated by dots.
+            /// The name of a member in its JSON, preceded by the names of enclosing objects, separated by dots.
             package let member: String
             /// The texts that identify the type; nil for any text.
             package let texts: [String]?
@@ -67,8 +67,9 @@ extension OutcomeTable {
         case submission(isWhole: Bool)
     }
 
-    /// The meaning of a response, the same for all servers unless a refinement applies. `status` is 300 or above.
-    /// `mark` is the server's own code or message, if present in the body; a proxy's page has none.
+    /// The meaning of a response, which is the same for all servers unless a refinement applies. `status` is 300 or
+    /// above. `mark` is the server's own code or message, if present in the body; a page from a proxy does not have
+    /// one.
     package static func outcome(
         of status: Int,
         from server: Server,

@@ -108,7 +108,7 @@ extension OutcomeCode {
     public static let captureNotFound = OutcomeCode("capture_not_found", exit: 5)
         .message("the server does not have this capture{status}{detail}")
         .hint("list the stored captures with: mediactl hash-only list")
-    /// The server already has this hash, from another device or as another capture.
+    /// The server already has this hash, from another device or as a different capture.
     public static let duplicate = OutcomeCode("duplicate", exit: 10)
         .message("the server already has this media{status}{detail}")
         .hint("a server stores one capture per file: the first that was submitted, with or without the media")
@@ -186,7 +186,7 @@ extension OutcomeCode {
     public static let interrupted = OutcomeCode("interrupted", exit: 130)
     /// No kept response has this ID.
     public static let unknownResponse = OutcomeCode("unknown_response", exit: 5)
-    /// The response contains no delete token, or more than one.
+    /// The response does not contain a delete token, or contains more than one.
     public static let noTokenFound = OutcomeCode("no_token_found", exit: 11)
     /// Another file on the same host has this delete token.
     public static let tokenInUse = OutcomeCode("token_in_use", exit: 10)

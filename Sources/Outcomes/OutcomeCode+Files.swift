@@ -118,9 +118,9 @@ extension OutcomeCode {
     public static let uploadExpired = OutcomeCode("upload_expired", exit: 5, isRetryable: true)
         .message("the resumable upload of {file} has expired on the server{detail}")
         .hint("upload it again with: mediactl upload FILE")
-    /// The upload is finished or discarded, belongs to another host, or its file no longer exists.
+    /// The upload is finished or discarded, belongs to a different host, or its file no longer exists.
     public static let notResumable = OutcomeCode("not_resumable", exit: 10)
-    /// The event link is unknown to the server, expired, revoked, or for another server.
+    /// The event link is unknown to the server, expired, revoked, or for a different server.
     public static let invalidEventLink = OutcomeCode("invalid_event_link", exit: 4)
         .message("the event link is not valid{detail}")
         .hint("ask the organizer for a new one; links expire and can be revoked")

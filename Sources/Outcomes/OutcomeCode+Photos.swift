@@ -72,7 +72,7 @@ extension OutcomeCode {
     public static let photoNotDeleted = OutcomeCode("photo_not_deleted", exit: 10)
         .message("{value} was not deleted on the server")
         .hint("mediactl sync --full updates the index")
-    /// A downloaded file carries the ID of another photo.
+    /// A downloaded file contains the ID of a different photo.
     public static let wrongPhoto = OutcomeCode("wrong_photo", exit: 8)
         .message("the server sent a different photo instead of {id}{detail}")
         .hint("nothing was stored; to check all photos on the server: mediactl sync verify --server-content")
@@ -84,7 +84,7 @@ extension OutcomeCode {
     public static let undeliverable = OutcomeCode("photo_undeliverable", exit: 5)
         .message("the server lists {id}, but does not have its file{detail}")
         .hint("keep any local copy; to upload it again from a local original: mediactl sync repair")
-    /// The server has no thumbnail of a photo that was specified by its ID.
+    /// The server has no thumbnail for a photo that was specified by its ID.
     public static let thumbnailUnavailable = OutcomeCode("thumbnail_unavailable", exit: 5)
         .message("the server has no thumbnail of {id}")
         .hint("download the photo itself: omit --thumbnails")

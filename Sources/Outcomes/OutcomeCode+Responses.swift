@@ -74,7 +74,7 @@ extension OutcomeCode {
     public static let unexpectedResponse = OutcomeCode("unexpected_answer", exit: 7)
         .message("unexpected response from the server{status}{detail}")
         .hint("check --server; the response may come from a proxy")
-    /// The test file of `smoke` could not be deleted from the server.
+    /// The test file uploaded by `smoke` could not be deleted from the server.
     public static let leftOnServer = OutcomeCode("left_on_server", exit: 7)
 
     private static let pin = "--pinned-key with the pin that mediactl doctor prints"

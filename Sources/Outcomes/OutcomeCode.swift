@@ -1,4 +1,4 @@
-/// A code of `--json` records, reports and stored rows, with its exit code and messages. The rows of all systems are in
+/// A code in `--json` records, reports and stored rows, with its exit code and messages. The rows of all systems are in
 /// ``OutcomeTable/codes``; a test compares `docs/exit-codes.md` with them.
 public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     /// Stable, snake_case; also in `--json` records.
@@ -7,9 +7,8 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     public let exitCode: Int32
     /// Whether the same command may succeed later, unless the error has more specific information.
     public let isRetryable: Bool
-    /// The user-facing message; without a text, the words of the code, because errors with it always have their own
-    /// message. `{file}`, `{path}`, `{value}`, `{id}`, `{use}`, `{status}`, `{detail}` and `{reason}` come from the
-    /// error.
+    /// The user-facing message; the words of the code if errors with this code always provide a message themselves.
+    /// `{file}`, `{path}`, `{value}`, `{id}`, `{use}`, `{status}`, `{detail}` and `{reason}` come from the error.
     public var message: String { text ?? rawValue.replacing("_", with: " ") }
     private var text: String?
     public private(set) var hint: String?

@@ -91,7 +91,7 @@ extension OutcomeTable.Server {
         ]
     )
 
-    /// A photo server. Before its setup it refuses requests for any path and returns the address of the setup page
+    /// A photo server. Before its setup, it refuses requests for any path and returns the address of the setup page
     /// (photosync contract 2).
     package static let photoSync = Self(
         "photosync",
@@ -99,7 +99,7 @@ extension OutcomeTable.Server {
         setting: "sync_url",
         pages: [Page("/db/health.php", "setupUrl"), Page("/api/health", "status", ["healthy"])],
         refinements: [
-            // All uploads of this client are well-formed multipart, so the body did not arrive in time.
+            // All uploads from this client are well-formed multipart bodies, so the body did not arrive in time.
             Refinement(
                 400,
                 .text("Request must be multipart/form-data."),
@@ -159,7 +159,7 @@ extension OutcomeTable.Server {
                     when: isRegistration
                 ),
                 Refinement(400, through: 499, .text("VALIDATION_ERROR"), "hash-only 1.3", .badRequest),
-                // The request is well-formed, so the server expects another format.
+                // The request is well-formed, so the server expects a different format.
                 Refinement(422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
                 Refinement(409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
                 // The server, or a server behind a proxy, may have processed the request before the failure: the reference

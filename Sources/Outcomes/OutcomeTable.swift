@@ -1,5 +1,5 @@
-/// The table of outcomes: codes with their exit codes and messages, and the meaning of HTTP statuses. A system adds its codes
-/// and its type of server here.
+/// The table of outcomes: codes with their exit codes and messages, and the meaning of HTTP statuses. A system adds its
+/// codes and its server type here.
 public enum OutcomeTable {
     /// Every code, in the order of the documentation.
     public static let codes: [OutcomeCode] =
@@ -11,7 +11,7 @@ public enum OutcomeTable {
 
     private static let rows = Dictionary(codes.map { ($0.rawValue, $0) }) { first, _ in first }
 
-    /// The codes that were renamed since 0.1.0. Reports, stored rows and scripts may still contain them.
+    /// The codes that have been renamed since 0.1.0. Reports, stored rows and scripts may still contain them.
     public static let aliases: [String: String] = [
         "outcome_unknown": "unknown_outcome",
         "too_many_requests": "rate_limited",

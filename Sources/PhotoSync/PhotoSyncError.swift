@@ -4,12 +4,12 @@ internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 
-/// An error of a PhotoSync operation: the facts from which the caller classifies it and writes the message.
+/// An error in a PhotoSync operation: the facts from which the caller classifies the error and writes the message.
 public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     public var code: OutcomeCode
     /// Details from the server or the system. May contain control characters; escape before printing.
     public var detail: String
-    /// Status of the response; nil without one.
+    /// Status of the response; nil if there was none.
     public var httpStatus: Int?
     /// Whether the same call may succeed later.
     public var isRetryable: Bool
@@ -22,9 +22,9 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     public var photoID: String?
     /// Whether a 401 requires a user name and password (Basic), which no PhotoSync server does.
     package var needsPassword = false
-    /// The underlying error of the store.
+    /// The underlying error from the store.
     public var store: StoreError?
-    /// The underlying error of the transport, for `.transport`.
+    /// The underlying error from the transport, for `.transport`.
     public var transport: TransportError?
 
     package init(

@@ -33,7 +33,7 @@ final class RunReport<Outcome: ReportedResult>: Sendable {
         }
     }
 
-    /// Changes counts that no item determines.
+    /// Changes counts that are not determined by items.
     func change(_ change: (inout Outcome) -> Void) { state.withLock { change(&$0.result) } }
 
     func progress(_ change: (inout Outcome.Progress) -> Void) {

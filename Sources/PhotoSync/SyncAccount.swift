@@ -3,7 +3,7 @@ internal import MediaCrypto
 public import MediaStore
 public import MediaTransport
 
-/// One user of one server, with this machine's device and stores.
+/// One user on one server, with this machine's device and stores.
 public struct SyncAccount: Sendable {
     /// The client, with the user's key.
     public let client: PhotoSyncClient
@@ -11,7 +11,7 @@ public struct SyncAccount: Sendable {
     public let deviceID: String?
     /// The index of the servers' photos.
     public let index: SyncIndex
-    /// The photos and logins of this machine.
+    /// The photos and logins on this machine.
     public let library: LibraryStore
     var now: @Sendable () -> Date = { Date() }
 
@@ -66,14 +66,16 @@ public struct SyncAccount: Sendable {
 }
 
 extension PhotoCopy {
-    /// Whether a listing of this account shows whether the photo was deleted: false if it is another account's photo.
+    /// Whether a listing of this account shows whether the photo was deleted: false if the photo belongs to another
+    /// account.
     func mayBelong(to account: String) -> Bool { self.account == nil || self.account == account }
 }
 
 /// Opens an account in one call, with a new HTTP client, and with the index and the library in one directory.
 extension SyncAccount {
-    /// Verifies a key, registers this machine as a device of its user, and stores both (`DeviceRegistration`). The key
-    /// is stored in `library.sqlite`, mode 0600. `directory` contains the index and the library.
+    /// Verifies a key, registers this machine as a device of the key's user, and stores the key and the device
+    /// (`DeviceRegistration`). The key is stored in `library.sqlite`, mode 0600. `directory` contains the index and the
+    /// library.
     ///
     /// - Throws: `PhotoSyncError`; an earlier login is then kept.
     public static func logIn(
@@ -89,7 +91,7 @@ extension SyncAccount {
         return try account(client, login, in: directory, library)
     }
 
-    /// The account of an earlier login; nil without one. Sends no request.
+    /// The account of an earlier login; nil if there is none. Sends nothing.
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public static func kept(for server: ServerURL, in directory: DataDirectory) throws(PhotoSyncError) -> SyncAccount? {

@@ -1,8 +1,8 @@
 internal import MediaSystem
 
-/// Failpoints of PhotoSync commands; see ``Failpoint``.
+/// Failpoints in PhotoSync commands; see ``Failpoint``.
 enum SyncFailpoint: String, CaseIterable, Failpoint {
-    /// Pull: a page was received; none of it is stored.
+    /// Pull: a page was received; nothing is stored yet.
     case betweenPageAndCommit
     /// Pull: a page and its cursor are stored.
     case afterPage

@@ -94,7 +94,7 @@ private final class BoundedRun<Value: Sendable>: Sendable {
         }
     }
 
-    /// Does not keep a finished run in memory.
+    /// Calls `body` after a delay, without keeping a finished run in memory.
     private func later(_ time: Duration, _ body: @escaping @Sendable (BoundedRun) -> Void) {
         let nanoseconds = Int(time / .nanoseconds(1))
         DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak self] in

@@ -1,18 +1,18 @@
 internal import MediaSystem
 
-/// Failpoints of a change to a tape or its album; see ``Failpoint``.
+/// Failpoints in a change to a tape or its album; see ``Failpoint``.
 enum TapeFailpoint: String, CaseIterable, Failpoint {
     /// The clips are committed, but not in the album.
     case clipsCommitted
     /// The tape is locked and was reloaded.
     case lockTaken
-    /// The intent is stored; no request was sent to the library.
+    /// The intent is stored; nothing was sent to the library.
     case intentKept
     /// The library has created the album; the store has no link.
     case albumCreated
     /// The link to the album is stored; the album is empty.
     case linkKept
-    /// The library's IDs of the originals are known; nothing is added.
+    /// The library's IDs for the originals are known; nothing is added.
     case assetsResolved
     /// The assets are in the album, but not recorded in the store.
     case assetsAdded

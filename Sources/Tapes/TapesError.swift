@@ -1,8 +1,8 @@
 internal import MediaStore
 @_exported public import Outcomes
 
-/// An error of a tape operation: the details from which the caller classifies it and composes the message. A failure of
-/// an album is not an error but a state of the tape (rule R9).
+/// An error in a tape operation: the details from which the caller classifies the error and composes the message. A
+/// failure of an album is not an error but a state of the tape (rule R9).
 public struct TapesError: Error, Sendable, CustomStringConvertible {
     public var code: OutcomeCode
     /// Details from the system. May contain control characters; escape before printing.
@@ -13,7 +13,7 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
     public var value: String?
     /// Matching IDs, for `.tapeAmbiguous`.
     public var candidates: [String]
-    /// The error of a lower layer (`StoreError`, `AlbumError` …).
+    /// The error from a lower layer (`StoreError`, `AlbumError` …).
     public var underlying: (any Error & Sendable)?
 
     package init(

@@ -60,7 +60,7 @@ struct ChunkBody: RequestBody {
         /// Only called before anything was sent: there is nothing to undo.
         func rewind() {}
 
-        /// Hashes the last byte before it is sent, so that the proof of the whole chunk can be stored in between.
+        /// Hashes the last byte before it is sent: the proof of the whole chunk can then be stored in between.
         private func reachEndIfDue() throws {
             guard offset == chunk.byteCount - 1 else { return }
             try withUnsafeMutableBytes(of: &lastByte) { byte in
@@ -120,7 +120,7 @@ final class ChunkEnd: Sendable {
 
     // MARK: The sending thread
 
-    /// All bytes but the last were passed on, and all are hashed.
+    /// All bytes but the last were passed on, and all bytes have been hashed.
     func reach() {
         leaveSending(for: .held)?.resume(returning: true)
     }
@@ -197,19 +197,19 @@ struct ChunkSize {
     /// A chunk that takes longer than this is too large: an interruption would cost as much time again.
     private static let tooSlow = Duration.seconds(20)
     /// How much smaller the first chunk of a run is than the one that ended the last run. Runs may end every few
-    /// seconds, and only whole chunks count behind a proxy that buffers them: the default reaches the minimum with the
+    /// seconds, and with a proxy that buffers chunks, only whole chunks count: the default reaches the minimum in the
     /// fourth run.
     private static let reductionByRun: Int64 = 8
     private static let longestRun = 16
 
-    /// Bytes of the next chunk.
+    /// Size of the next chunk in bytes.
     private(set) var current: Int64
     private let minimum: Int64
     private var ceiling: Int64
     /// Successful chunks since the size last changed.
     private var run = 0
-    /// The number of them that increases the size; doubled by each interruption, so that the size stays below the
-    /// capacity of the network.
+    /// The number of successful chunks that increases the size; doubled by each interruption, so the size stays below
+    /// the capacity of the network.
     private var runNeeded = 2
 
     init(_ options: TusSendOptions) {
@@ -222,8 +222,8 @@ struct ChunkSize {
         ceiling = max(options.maximumChunkBytes, current)
     }
 
-    /// The last run ended in this chunk, and the server now has the first `offset` bytes: a chunk of which it kept
-    /// nothing is not sent in the same size again.
+    /// The last run ended in this chunk, and the server now has the first `offset` bytes: if it kept nothing of the
+    /// chunk, the chunk is not sent in the same size again.
     mutating func resume(after last: TusChunk, at offset: Int64) {
         let fitting = offset > last.offset ? last.byteCount : last.byteCount / Self.reductionByRun
         current = max(minimum, min(current, fitting))

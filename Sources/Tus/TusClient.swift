@@ -7,7 +7,7 @@ public import MediaTransport
 /// chunks. Independent of any media server.
 ///
 /// An upload is identified by its ID, the last segment of the `Location` of its creation. Addresses are always built
-/// from the configured server and path, so that a foreign `Location` never receives credentials.
+/// from the configured server and path, so a foreign `Location` never receives credentials.
 public struct TusClient: Sendable {
     let http: HTTPClient
     let server: ServerURL
@@ -17,7 +17,8 @@ public struct TusClient: Sendable {
     let timeouts: TransferTimeouts
 
     /// Creates a client. `path` is the address at which uploads are created, with a slash at its end (`/files/`).
-    /// `headers` are sent with every request besides those of tus, such as a secret of the media server.
+    /// `headers` are sent with every request in addition to those of tus, for example a secret that the media server
+    /// requires.
     public init(
         http: HTTPClient,
         server: ServerURL,
@@ -73,7 +74,7 @@ public struct TusClient: Sendable {
         )
     }
 
-    /// Joins finished partial uploads, in order (extension "concatenation"). Waits up to five minutes for one
+    /// Joins finished partial uploads, in order (extension "concatenation"). Waits up to five minutes for an upload
     /// that is locked (423).
     public func concatenate(
         _ ids: [String],
@@ -88,8 +89,8 @@ public struct TusClient: Sendable {
         }
     }
 
-    /// Queries the progress of an upload (`HEAD`). Waits up to five minutes for one that another
-    /// request has locked (423).
+    /// Queries the progress of an upload (`HEAD`). Waits up to five minutes for an upload that another request has
+    /// locked (423).
     ///
     /// - Throws: `TusError`; `.gone` if the server does not have it, or no longer has it.
     public func status(
@@ -101,8 +102,8 @@ public struct TusClient: Sendable {
         }
     }
 
-    /// Discards an upload with its bytes on the server (`DELETE`, extension "termination"). Succeeds if
-    /// it no longer exists.
+    /// Discards an upload and its bytes on the server (`DELETE`, extension "termination"). Succeeds if it no longer
+    /// exists.
     ///
     /// `lockLimit` is the maximum total wait for an upload that another request has locked (423); `onLock` is
     /// called before each wait.
@@ -179,14 +180,14 @@ extension TusClient {
                 if method == .post, case .atMostOnce = repeatability, head.status == 429 { return .final }
                 return repeatsUnavailable || head.status != 503 ? .byStatus : .final
             },
-            // Creation has checked the credentials, and a server that ignores the field costs a second per chunk.
+            // Creation has checked the credentials, and a server that ignores the field would cost a second per chunk.
             expectsContinue: false,
             timeouts: timeouts,
             destination: .memory(limit: 64 << 10)
         )
     }
 
-    /// - Throws: `TusError` for everything but a 2xx.
+    /// - Throws: `TusError` for any response except a 2xx.
     func exchange(_ request: HTTPRequest, _ control: TransferControl) async throws(TusError) -> HTTPResponse {
         let response: HTTPResponse
         do throws(TransportError) {
@@ -261,7 +262,7 @@ extension TusClient {
 }
 
 extension HTTPResponseHead {
-    /// Nil if the field is missing or not a number of bytes.
+    /// nil if the field is missing or is not a number of bytes.
     func byteCount(_ name: String) -> Int64? {
         guard let value = value(of: name), value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(value)
@@ -309,7 +310,7 @@ extension DigestAlgorithm {
 }
 
 struct ChunkOutcome {
-    /// Nil if the server has the whole chunk.
+    /// nil if the server has the whole chunk.
     var error: TusError?
     var bytesSent: Int64 = 0
     /// Whether the whole chunk was hashed and its proof is stored.
@@ -393,7 +394,7 @@ extension TusClient {
         )
     }
 
-    /// Nil if the response confirms the whole chunk.
+    /// nil if the response confirms the whole chunk.
     private func refusal(in response: HTTPResponse, of chunk: Range<Int64>) -> TusError? {
         guard (200..<300).contains(response.status) else { return TusError(response: response, to: .patch) }
         let offset = response.head.byteCount("Upload-Offset")

@@ -34,17 +34,17 @@ public struct TusContent: Sendable {
     /// Offset of the content in the file.
     public var start: Int64
     public var byteCount: Int64
-    /// Proofs stored by earlier runs, in any order; the server's prefix is compared with the longest that fits.
+    /// Proofs stored by earlier runs, in any order; the server's prefix is compared with the longest one that fits.
     public var proofs: [TusProof]
     /// The chunk in which the last run ended, as passed to `begin`; nil if unknown. If the server kept nothing of it,
-    /// this run begins with smaller chunks, so that runs interrupted before a whole chunk can be sent still make
+    /// this run begins with smaller chunks, so runs that are interrupted before a whole chunk can be sent still make
     /// progress.
     public var lastChunk: TusChunk?
-    /// Called before each chunk of adaptive size is sent, so that the chunk can be stored for the next run. An error
-    /// that it throws ends the sending as `.journal`.
+    /// Called before each chunk of adaptive size is sent, to store the chunk for the next run. An error that it throws
+    /// ends the sending as `.journal`.
     public var begin: @Sendable (TusChunk) async throws -> Void
-    /// Stores a proof durably. A chunk's last byte is sent only after this has returned for the chunk's end, so that
-    /// the server never has a chunk without a stored proof. An error that it throws ends the sending as `.journal`.
+    /// Stores a proof durably. A chunk's last byte is sent only after this has returned for the chunk's end, so the
+    /// server never has a chunk without a stored proof. An error that it throws ends the sending as `.journal`.
     public var keep: @Sendable (TusProof) async throws -> Void
 
     public init(
@@ -68,9 +68,10 @@ public struct TusContent: Sendable {
 
 /// How content is sent.
 public struct TusSendOptions: Sendable {
-    /// Size of the first chunk in bytes; after an interrupted run, that of `TusContent.lastChunk` limits it. Chunk
-    /// sizes then adapt: halved (not below `minimumChunkBytes`) by a 413, by interruptions and by taking 20 seconds,
-    /// doubled (not above `maximumChunkBytes` or a size refused with 413) while the network is stable.
+    /// Size of the first chunk in bytes; after an interrupted run, it is limited by the size of `TusContent.lastChunk`.
+    /// Chunk sizes then adapt: halved (not below `minimumChunkBytes`) by a 413, by interruptions and by a chunk that
+    /// takes 20 seconds; doubled (not above `maximumChunkBytes` or a size refused with 413) while the network is
+    /// stable.
     public var chunkBytes: Int64
     public var minimumChunkBytes: Int64
     /// The largest chunk in bytes; proxies refuse bodies of 100 MB.
@@ -85,11 +86,12 @@ public struct TusSendOptions: Sendable {
     /// Sends a checksum with each chunk (extension "checksum"), which requires reading every chunk twice; nil for none.
     /// See `TusFeatures.preferredChecksum`.
     public var checksum: DigestAlgorithm?
-    /// The exact size of every chunk but the last in bytes, for a server whose offsets count chunks
-    /// (`TusFeatures.countsChunks`); an impossible offset then ends the upload as `.dead`. Nil for chunks that adapt.
+    /// The exact size in bytes of every chunk but the last, for a server whose offsets count chunks
+    /// (`TusFeatures.countsChunks`); an impossible offset then ends the upload as `.dead`. nil for chunks of adaptive
+    /// size.
     public var fixedChunkBytes: Int64?
 
-    /// Creates a set of options; the defaults are those of the command line.
+    /// Creates a set of options; the defaults are those used by the command line.
     public init(
         chunkBytes: Int64 = 8 << 20,
         minimumChunkBytes: Int64 = 64 << 10,

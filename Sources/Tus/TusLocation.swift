@@ -15,7 +15,7 @@ enum TusLocation {
         }
         let segments = text.split(separator: "/")
         guard let last = segments.last, segments != path.split(separator: "/"),
-            // A `%` that is not an escape is unchanged, and no ID has one.
+            // A `%` that is not part of an escape is unchanged, and IDs do not contain `%`.
             let id = String(validating: TextEscape.percent.decode(Array(last.utf8)[...]), as: UTF8.self), isID(id)
         else {
             return nil
@@ -40,7 +40,7 @@ enum TusLocation {
     private static let punctuation = Set("-._~!$&'()*+,;=:@".utf8)
 }
 
-/// A pair of `Upload-Metadata`: the key in ASCII without spaces and commas, the value sent in base64.
+/// A key-value pair in `Upload-Metadata`: the key is ASCII without spaces or commas; the value is sent in base64.
 public struct TusMetadata: Sendable, Equatable {
     public var key: String
     /// The value, sent as UTF-8.
@@ -53,8 +53,8 @@ public struct TusMetadata: Sendable, Equatable {
 }
 
 extension TusMetadata {
-    /// The field value of `Upload-Metadata` (tus 1.0.0, extension "creation"); nil without pairs. Throws `.refused` for
-    /// an invalid or repeated key.
+    /// The field value of `Upload-Metadata` (tus 1.0.0, extension "creation"); nil if there are no pairs. Throws
+    /// `.refused` for an invalid or repeated key.
     static func fieldValue(of pairs: [TusMetadata]) throws(TusError) -> String? {
         var seen: Set<String> = []
         var items: [String] = []

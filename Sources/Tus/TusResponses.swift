@@ -19,9 +19,9 @@ public struct TusFeatures: Sendable, Equatable {
         case checksumTrailer = "checksum-trailer"
         /// `DELETE` discards an upload.
         case termination
-        /// Uploads can be joined.
+        /// Partial uploads can be joined.
         case concatenation
-        /// They may be joined before they are complete.
+        /// Partial uploads may be joined before they are complete.
         case concatenationUnfinished = "concatenation-unfinished"
     }
 
@@ -36,7 +36,7 @@ public struct TusFeatures: Sendable, Equatable {
 
     /// Whether `Upload-Offset` counts chunks, not the stored bytes as in tus 1.0.0: on a server that has a size limit
     /// and cannot delete uploads (gighive-d4 contract section 1). All chunks but the last must have the size of the
-    /// first one, which is at most 20 MiB (4.2 and 4.3).
+    /// first chunk, which is at most 20 MiB (4.2 and 4.3).
     public var countsChunks: Bool {
         extensions.contains(.creation) && !extensions.contains(.termination) && maximumBytes != nil
     }
@@ -61,8 +61,8 @@ public struct TusStatus: Sendable, Equatable {
 }
 
 extension TusError {
-    /// The meaning of an unsuccessful response with any status: those of tus 1.0.0, and those of RFC 9110, which mostly
-    /// come from proxies.
+    /// The meaning of an unsuccessful response with any status: statuses of tus 1.0.0, and statuses of RFC 9110, which
+    /// mostly come from proxies.
     init(response: HTTPResponse, to method: HTTPMethod) {
         self.init(
             Self.kind(of: response, to: method),
@@ -146,7 +146,7 @@ extension TusError {
 extension TusError {
     /// The meaning of a response to a `PATCH` for an upload whose offsets count chunks (gighive-d4 contract 4.1 and
     /// 4.4): nil unless the server can never complete it. A 500 ends an upload immediately, and older releases append
-    /// the bytes as well, so a retry would duplicate them.
+    /// the bytes even so, so a retry would duplicate them.
     var asDead: TusError? {
         guard transport == nil, status == 500 || (status == 409 && uploadOffset == nil) else { return nil }
         var dead = self
@@ -173,7 +173,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         /// The server's offset or length is impossible for this upload (409 that persists, an offset that decreases).
         case conflict
         /// The upload can never be completed: the server marked it as failed, or its offset is not the end of a chunk
-        /// that was sent. A new one may be created.
+        /// that was sent. A new upload may be created.
         case dead
         /// 413 for the smallest chunk, or for the upload as a whole.
         case tooLarge
@@ -188,7 +188,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         /// 3xx: never followed.
         case redirected
         case unexpectedResponse
-        /// The bytes on the server are not those of the content: the file changed, and the versions are never mixed.
+        /// The bytes on the server differ from the content: the file changed, and the versions are never mixed.
         case prefixChanged
         case sourceFailed
         /// A proof could not be stored; see `underlying`.
@@ -207,10 +207,10 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     /// `Upload-Offset` of the response in bytes, if it had one.
     public var uploadOffset: Int64?
     public var retryAfterSeconds: Int?
-    /// The refusal of the credentials by a 401; nil for other responses.
+    /// Why a 401 refused the credentials; nil for other responses.
     package var refusal: CredentialRefusal?
     public var transport: TransportError?
-    /// The error of `TusContent.keep` or of the source.
+    /// The error from `TusContent.keep` or from the source.
     public var underlying: (any Error)?
     /// Body bytes sent by the call until it failed.
     public var bytesSent: Int64 = 0

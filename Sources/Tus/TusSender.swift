@@ -10,21 +10,21 @@ struct TusSender {
     private let options: TusSendOptions
     private let control: TransferControl
     private let onEvent: @Sendable (TusEvent) -> Void
-    /// Between chunks, its state and its mark cover the first `offset` bytes.
+    /// Between chunks, the pipeline's state and mark cover the first `offset` bytes.
     private let pipeline: HashPipeline
 
-    /// Bytes that the server is known to have.
+    /// Number of bytes that the server is known to have.
     private var offset: Int64 = 0
     private var size: ChunkSize
     private var locks: Backoff
-    /// Failures since the last progress.
+    /// Failures since progress was last made.
     private var consecutiveFailures: Backoff
     /// Failed attempts in that time, including those caused by a lock or an oversized chunk.
     private var failedAttempts = 0
     private var retriedFailures = 0
     private var bytesSent: Int64 = 0
-    /// The end of the bytes that any attempt may have sent: those before it can appear on the server even after it
-    /// reported fewer. Whole chunks, because libcurl does not count the bytes of a failing write.
+    /// The end of the bytes that any attempt may have sent: all bytes before it can appear on the server even after the
+    /// server reported fewer. Whole chunks, because libcurl does not count the bytes of a failing write.
     private var sentEnd: Int64 = 0
 
     init(
@@ -55,7 +55,7 @@ struct TusSender {
         do throws(TusError) {
             if !options.isNew {
                 offset = try await queryStatus().offset
-                // The chunk of an earlier run may still arrive.
+                // The chunk sent by an earlier run may still arrive.
                 sentEnd = end(ofChunk: options.longestChunk)
                 try await verifyPrefix()
                 if let last = content.lastChunk { size.resume(after: last, at: offset) }
@@ -101,8 +101,8 @@ struct TusSender {
         }
     }
 
-    /// Waits before a retry. If `isEased`, the next attempt demands less of the network and is always made. Throws the
-    /// error if a retry cannot help or the policy is exhausted.
+    /// Waits before a retry. If `isEased`, the next attempt places less load on the network and is always made. Throws
+    /// the error if a retry cannot help or the policy is exhausted.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
         var wait: Duration?
         if error.kind == .locked {
@@ -182,7 +182,7 @@ struct TusSender {
     private mutating func recover(from error: TusError, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         if let dead = error.asDead { throw dead }
         if error.kind == .conflict, let found = error.uploadOffset {
-            // An earlier attempt of the same chunk has arrived after all, or nothing has.
+            // Either an earlier attempt to send this chunk has arrived after all, or nothing has.
             if found <= offset { try await waitOut(error) }
             return try await resume(at: found, chunk, isKept: isKept)
         }
@@ -213,7 +213,8 @@ struct TusSender {
         }
         pipeline.restart()
         guard found > offset else { return }
-        // A server without a proxy in front stores the received part of a chunk. The same bytes are hashed again.
+        // A server without a proxy in front of it stores the part of a chunk that it received. These bytes are hashed
+        // again.
         try await hash(from: offset, to: found, of: try content.openChecked())
         try await keepProof(at: found)
         advance(to: found)
@@ -233,7 +234,7 @@ struct TusSender {
     /// Rereads the content that the server has, and throws unless it is the content that was sent.
     private mutating func verifyPrefix() async throws(TusError) {
         guard offset > 0 else { return }
-        // A chunk's proof is stored before its last byte is sent: an offset without a proof belongs to other bytes.
+        // A chunk's proof is stored before its last byte is sent: an offset without a proof belongs to different bytes.
         guard options.fixedChunkBytes == nil || content.proofs.contains(where: { $0.offset == offset }) else {
             throw misplaced("the server's offset, \(offset) bytes, is not the end of a chunk")
         }
@@ -241,7 +242,7 @@ struct TusSender {
         let longest = options.longestChunk
         let verified = content.proofs.filter { $0.offset <= offset }.max { $0.offset < $1.offset }
         let verifiedBytes = verified?.offset ?? 0
-        // A chunk's proof is stored before its last byte is sent: at most a part of one chunk lacks one.
+        // A chunk's proof is stored before its last byte is sent: at most, part of one chunk lacks a proof.
         guard offset - verifiedBytes <= longest else {
             throw TusError(
                 .prefixChanged,

@@ -44,7 +44,7 @@ bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result);
 // Fields of the peer's certificate as "Name:value" lines, owned by the handle; NULL without CURLOPT_CERTINFO or TLS.
 const struct curl_slist *shim_first_certificate(CURL *handle);
 
-// The local TCP port of a connected socket; -1 if it has none.
+// The local TCP port of a connected socket; -1 if it has no port.
 int shim_socket_local_port(curl_socket_t socket);
 
 // Bytes in the kernel's send queue that the peer has not acknowledged yet (SIOCOUTQ); -1 if unknown.

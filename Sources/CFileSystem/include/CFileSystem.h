@@ -20,7 +20,8 @@ int64_t birth_time(const char *path);
 /// Returns 0, or the error number: EAGAIN or EACCES if another open file description has locked the byte.
 int lock_byte(int descriptor, int64_t offset, bool locks);
 
-/// Locks one byte as above, but waits while another open file description has locked it (`F_OFD_SETLKW`).
+/// Like `lock_byte`, locks one byte of a file, but waits while another open file description has locked it
+/// (`F_OFD_SETLKW`).
 ///
 /// Returns 0, or the error number.
 int await_byte(int descriptor, int64_t offset);
@@ -38,7 +39,7 @@ int rename_without_replacing(int directory, const char *old_name, const char *ne
 int reserve_space(int descriptor, int64_t byte_count);
 
 /// Starts writing a range of a file to the disk (`sync_file_range` with `SYNC_FILE_RANGE_WRITE`), which Swift's Glibc
-/// module does not provide. Does not wait for the disk, and guarantees nothing about its contents; fsync does.
+/// module does not provide. Does not wait for the disk, and guarantees nothing about its contents; fsync does both.
 void begin_writeback(int descriptor, int64_t offset, int64_t byte_count);
 
 /// Creates an anonymous file in memory (`memfd_create`), which Swift's Glibc module does not provide. Close-on-exec.
@@ -46,7 +47,7 @@ void begin_writeback(int descriptor, int64_t offset, int64_t byte_count);
 /// Returns its descriptor, or -1 with `errno`.
 int open_memory_file(void);
 
-/// Makes all threads share one malloc(3) arena. Each additional arena takes 64 MiB of address space.
+/// Makes all threads share one malloc(3) arena. Each additional arena uses 64 MiB of address space.
 void use_one_arena(void);
 
 /// Lets each arena of malloc(3) keep up to 8 MiB of freed memory, including buffers of less than 2 MiB, for reuse. By

@@ -8,7 +8,7 @@
 struct depth_png_header {
     uint32_t width;
     uint32_t height;
-    /// Whether it has a single 16-bit channel.
+    /// Whether the image has a single 16-bit channel.
     int is_gray16;
 };
 

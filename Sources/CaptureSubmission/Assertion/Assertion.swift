@@ -5,8 +5,8 @@ package import MediaCrypto
 package struct Assertion: Sendable, Equatable {
     /// rpIdHash (32) ‖ flags (1) ‖ counter (4, big-endian).
     package var authenticatorData: [UInt8]
-    /// ECDSA P-256 with SHA-256 over `authenticatorData` ‖ clientDataHash: 64 bytes, r‖s. Always in this form, so that
-    /// the length of a body is known before it is signed.
+    /// ECDSA P-256 with SHA-256 over `authenticatorData` ‖ clientDataHash: 64 bytes, r‖s. Always in this form, so the
+    /// length of a body is known before it is signed.
     package var signature: [UInt8]
 }
 
@@ -56,7 +56,7 @@ extension Assertion {
         return Assertion(authenticatorData: authenticatorData, signature: signature)
     }
 
-    /// Whether a server would accept it for this digest, relying party and key, disregarding its counter.
+    /// Whether a server would accept the assertion for this digest, relying party and key, disregarding its counter.
     package func isValid(for clientDataHash: SHA256Digest, rpID: String, key: VerifyingKey) -> Bool {
         guard let rpIDHash = try? SHA256Digest.of(Array(rpID.utf8)), authenticatorData.starts(with: rpIDHash.bytes),
             authenticatorData.count >= Self.authenticatorDataLength
@@ -68,7 +68,7 @@ extension Assertion {
 
     private static let authenticatorDataLength = 37
     private static let signatureLength = 64
-    /// In characters; far longer than any assertion.
+    /// Maximum length in characters; assertions are far shorter.
     private static let longestText = 8192
 
     /// No flag is set, since user presence was not tested.
@@ -113,7 +113,7 @@ enum AssertionCBOR {
         guard let count = reader.count(of: .map) else { return nil }
         for _ in 0..<count {
             guard let key = reader.text() else {
-                // Skip a key that is not text, then its value.
+                // Skips a key that is not text, then its value.
                 guard reader.skip(), reader.skip() else { return nil }
                 continue
             }
@@ -146,7 +146,7 @@ struct CBORReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Enters an array or a map, and returns its count. Does not advance if the next value is of another kind.
+    /// Enters an array or a map, and returns its count. Does not advance if the next value is of a different kind.
     mutating func count(of kind: Kind) -> Int? {
         var reader = self
         guard let head = reader.head(), head.kind == kind else { return nil }
@@ -156,7 +156,7 @@ struct CBORReader {
         return count
     }
 
-    /// Does not advance if the next value is of another kind; neither does `text`.
+    /// Does not advance if the next value is of a different kind; neither does `text`.
     mutating func bytes() -> [UInt8]? {
         string(.bytes)
     }

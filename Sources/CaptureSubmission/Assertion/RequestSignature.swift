@@ -4,9 +4,9 @@ package import MediaTransport
 
 /// The three header fields that authenticate a device (hash-only contract 1.1).
 package enum RequestSignature {
-    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`. `bodyDigest` is that of the raw body,
-    /// which is empty for GET. `counter` must be unused and lower than that of the payload's assertion (M12).
-    /// `milliseconds` is the current time since 1970.
+    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`. `bodyDigest` is the digest of the raw
+    /// body, which is empty for GET. `counter` must be unused and lower than the counter in the payload's assertion
+    /// (M12). `milliseconds` is the current time since 1970.
     package static func headers(
         bodyDigest: SHA256Digest,
         device: CaptureDevice,
@@ -28,7 +28,7 @@ package enum RequestSignature {
     }
 }
 
-/// This machine as registered with one server.
+/// This machine's registration with one server.
 package struct CaptureDevice: Sendable {
     /// A UUID issued at registration.
     package var id: String
@@ -59,11 +59,11 @@ package protocol CaptureSigner: Sendable {
 
 /// The protection of the key, as shown to the server (contract 3.4). Never higher than proven.
 public enum KeyLevel: String, Sendable, CaseIterable {
-    /// A key in a file, or one without proof of where it is stored.
+    /// A key in a file, or a key without proof of where it is stored.
     case software
     /// A key in a TPM 2.0, certified by its attestation key.
     case tpm2
-    /// Enrolled elsewhere (`reference` with `--device-id`): known to the server, but not to this machine.
+    /// Enrolled elsewhere (`reference` with `--device-id`): the server knows the level, but this machine does not.
     case enrolledElsewhere = "enrolled_elsewhere"
 }
 

@@ -1,11 +1,11 @@
 /// Metadata that a payload discloses about a capture in addition to the hash and the depth analysis. Other data cannot
-/// be sent, since there is no member for it (hash-only contract 1.2 and section 4).
+/// be sent, since no member exists for it (hash-only contract 1.2 and section 4).
 public struct CaptureMetadata: Sendable, Equatable {
     /// The disclosed location.
     public enum Location: Sendable, Equatable {
         /// Latitude and longitude in degrees.
         case coordinates(latitude: Double, longitude: Double)
-        /// Only for the profile `mediactl-1`. The country is ISO 3166-1 alpha-2.
+        /// A place; only for the profile `mediactl-1`. The country is ISO 3166-1 alpha-2.
         case place(city: String?, country: String)
     }
 
@@ -27,7 +27,7 @@ public enum CaptureProfile: String, Sendable, CaseIterable {
     /// The complete protocol (hash-only contract 3.4): canonical JSON (RFC 8785) of the body without the assertion is
     /// signed.
     case mediactl1 = "mediactl-1"
-    /// The existing server (contract 2.1): seven members are signed, and no Linux device can be enrolled.
+    /// The existing server (contract 2.1): seven members are signed, and Linux devices cannot be enrolled.
     case reference
 }
 
@@ -43,7 +43,7 @@ public enum LocationLevel: String, Sendable, CaseIterable {
     case none
     /// City and country; coordinates with one decimal if the server does not accept names and the user requests it.
     case coarse
-    /// Full known latitude and longitude.
+    /// The latitude and longitude, as precisely as known.
     case precise
 }
 

@@ -1,10 +1,10 @@
-/// The result of depth analysis 1.0 of one depth map (hash-only contract section 5).
+/// The result of depth analysis 1.0 for one depth map (hash-only contract section 5).
 public struct DepthAnalysis: Sendable, Equatable {
     /// Whether a depth map could be analyzed.
     public enum Status: String, Sendable, CaseIterable {
         /// The values were measured.
         case completed
-        /// No depth map, one smaller than 3×3, or one without a valid sample: all numbers are 0.
+        /// There is no depth map, or it is smaller than 3×3 or has no valid sample: all numbers are 0.
         case unavailable
     }
 
@@ -44,7 +44,7 @@ public struct DepthAnalysis: Sendable, Equatable {
         self.isLikelyRealScene = isLikelyRealScene
     }
 
-    /// The result without an analyzable depth map.
+    /// The result if there is no analyzable depth map.
     public static let unavailable = DepthAnalysis(
         status: .unavailable,
         depthVariance: 0,

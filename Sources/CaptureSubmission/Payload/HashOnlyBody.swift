@@ -2,9 +2,9 @@ internal import MediaCore
 package import MediaCrypto
 
 /// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot contain media (hash-only contract
-/// 1.2). The sending code accepts no other type.
+/// 1.2). The sending code does not accept any other type.
 public struct HashOnlyBody: Sendable, Equatable {
-    /// The limit in bytes; a body is smaller.
+    /// The limit in bytes; every body is smaller than this.
     public static let byteLimit = 10_240
 
     /// UTF-8 JSON, exactly as sent.
@@ -20,11 +20,11 @@ public struct HashOnlyBody: Sendable, Equatable {
 extension HashOnlyPayload {
     /// The signed bytes: RFC 8785 of the body without the assertion, or contract 2.1.
     ///
-    /// Numbers of depth analyses are first rounded to binary32; for `reference`, coordinates are first rounded to 15
+    /// Numbers in depth analyses are first rounded to binary32; for `reference`, coordinates are first rounded to 15
     /// significant digits, the most that its parser reads exactly.
     ///
     /// - Throws: `.internalError` for a non-finite number and for values that the profile does not support (a city on
-    ///   `reference`), `.videoMembersMissing` for a video without them.
+    ///   `reference`), `.videoMembersMissing` for a video without its members.
     package func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
         WireText.bytes(of: .object(try signedMembers(for: profile)), for: profile)
     }
@@ -38,7 +38,7 @@ extension HashOnlyPayload {
     /// have the same form as in the signed bytes.
     ///
     /// - Throws: `.payloadTooLarge` with the sizes of its parts; `.internalError` if the finished body, parsed again,
-    ///   does not yield the signed bytes (contract 2.3); the errors of `signedBytes`.
+    ///   does not yield the signed bytes (contract 2.3); errors from `signedBytes`.
     package func body(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> HashOnlyBody {
         let value = try bodyValue(for: profile, assertion: assertion)
         let bytes = WireText.bytes(of: value, for: profile)
@@ -60,7 +60,7 @@ extension HashOnlyPayload {
 
     private static func tooLarge(_ bytes: [UInt8], _ value: JSONValue, _ profile: CaptureProfile) -> CaptureError {
         let parts = (value.members ?? [:]).map { member in
-            // The length of an object with this one member, without the braces.
+            // The length of an object with only this member, without the braces.
             (name: member.name, byteCount: WireText.bytes(of: .object(JSONObject([member])), for: profile).count - 2)
         }
         return CaptureError(

@@ -1,8 +1,8 @@
 package import MediaCore
 public import MediaCrypto
 
-/// All data that a hash-only capture discloses to a server, except the assertion (hash-only contract 1.2). No member
-/// can contain media.
+/// All data that a hash-only capture discloses to a server, except the assertion (hash-only contract 1.2). None of the
+/// members can contain media.
 public struct HashOnlyPayload: Sendable, Equatable {
     /// SHA-256 of the media file's bytes.
     public var mediaHash: SHA256Digest
@@ -233,7 +233,7 @@ extension VideoMembers.HashChain {
 
 extension HashOnlyPayload {
     /// Reads a body that was built on this machine. A body that differs from the rebuilt one, even by a space, is
-    /// refused (`.recordUnusable`). Depths have the precision in which they were sent; the assertion is base64.
+    /// refused (`.recordUnusable`). Depths have the precision with which they were sent; the assertion is in base64.
     package static func reading(
         _ body: HashOnlyBody,
         profile: CaptureProfile
@@ -246,7 +246,7 @@ extension HashOnlyPayload {
         return (payload, assertion)
     }
 
-    /// Reads the known members; rebuilding the body then detects any others.
+    /// Reads the known members; rebuilding the body then detects any unknown ones.
     private init?(reading members: JSONObject) {
         guard let mediaHash = members["media_hash"]?.text.flatMap({ SHA256Digest(hex: $0) }),
             let mediaType = members["media_type"]?.text.flatMap(CaptureMediaType.init),

@@ -3,11 +3,11 @@ internal import MediaCore
 package import MediaCrypto
 public import MediaTransport
 
-/// Requests to one capture server and their responses (hash-only contract); stateless.
+/// Requests to, and responses from, one capture server (hash-only contract); stateless.
 ///
 /// A submission or a registration reaches the server at most once per call. A signed query is also sent only once per
-/// call, since its counter is valid for one request: after a failure, the caller repeats it with a new counter. Every
-/// method throws `CaptureError`; a canceled task or a stopped `control` results in `.cancelled`, or in
+/// call, since its counter is valid for only one request: after a failure, the caller repeats it with a new counter.
+/// Every method throws `CaptureError`; a canceled task or a stopped `control` results in `.cancelled`, or in
 /// `.unknownOutcome` if the whole body was sent. Redirects are not followed (`.redirected`).
 public struct CaptureClient: Sendable {
     /// The server's address, optionally with a base path.
@@ -27,8 +27,8 @@ public struct CaptureClient: Sendable {
         return try RegistrationChallenge(reading: response)
     }
 
-    /// `POST /api/v1/devices/register` with platform `linux` (contract 3.4): never another platform, never LiDAR.
-    /// `model` is shown by the server and must not be blank; `challenge` must be fresh.
+    /// `POST /api/v1/devices/register` with the platform `linux` (contract 3.4): never a different platform, never
+    /// LiDAR. `model` is shown by the server and must not be blank; `challenge` must be fresh.
     ///
     /// - Throws: `.alreadyRegistered`; `.enrolmentImpossible` if the server does not support `linux` or this kind of
     ///   evidence; `.unknownOutcome` if the response was lost: the device may then exist.
@@ -49,7 +49,7 @@ public struct CaptureClient: Sendable {
             "platform": .string("linux"),
             "model": .string(model),
             "has_lidar": .bool(false),
-            // Without evidence, or without its activation, only possession of the key is proven: level `software`.
+            // Without evidence, or without an activation, only possession of the key is proven: level `software`.
             "key_attestation": .object(proof + (evidence?.members ?? [:])),
         ])
         let body = BytesBody(WireText.bytes(of: value, for: .mediactl1))
@@ -57,8 +57,8 @@ public struct CaptureClient: Sendable {
         return try RegistrationResponse(reading: await response(to: request))
     }
 
-    /// `POST /api/v1/captures/hash-only`, at most once. A body without a real assertion is not sent. `headers` are
-    /// those of `RequestSignature`; `requestID` is a UUID that the server echoes.
+    /// `POST /api/v1/captures/hash-only`, at most once. A body without a real assertion is not sent. `headers` contains
+    /// the header fields from `RequestSignature`; `requestID` is a UUID that the server echoes.
     ///
     /// - Throws: `.transport` with `isRetryable` only if the server cannot have received the whole request;
     ///   `.unknownOutcome` for a lost response, and for a 500, since `reference` also sends it for a duplicate (on
@@ -79,11 +79,11 @@ public struct CaptureClient: Sendable {
         return try SubmissionResponse(reading: await response(to: request, control: control))
     }
 
-    /// `GET /api/v1/captures/{uuid}` (contract 6.2), sent once. `headers` are those of `RequestSignature` for an empty
-    /// body.
+    /// `GET /api/v1/captures/{uuid}` (contract 6.2), sent once. `headers` contains the header fields from
+    /// `RequestSignature` for an empty body.
     ///
     /// - Throws: `.captureNotFound`; `.forbidden` for another device's capture; `.unexpectedResponse` for a response
-    ///   about another capture.
+    ///   about a different capture.
     package func capture(
         _ id: String,
         headers: [HTTPHeader],
@@ -99,10 +99,11 @@ public struct CaptureClient: Sendable {
     }
 
     /// `GET /api/v1/captures/by-hash/{hex}` (contract 3.4 no. 6), sent once, if the server supports it; nil if there is
-    /// no capture with this hash. The hash is part of the URL. `headers` are those of `RequestSignature` for an empty
-    /// body.
+    /// no capture with this hash. The hash is part of the URL. `headers` contains the header fields from
+    /// `RequestSignature` for an empty body.
     ///
-    /// - Throws: `.notFound` if the server has no such route; `.unexpectedResponse` for a response with another hash.
+    /// - Throws: `.notFound` if the server has no such route; `.unexpectedResponse` for a response with a different
+    ///   hash.
     package func capture(
         byHash hash: SHA256Digest,
         headers: [HTTPHeader],
@@ -116,7 +117,7 @@ public struct CaptureClient: Sendable {
             guard error.code == .captureNotFound else { throw error }
             return nil
         }
-        // A server returns no hash for a full capture (contract 6.2).
+        // A server does not return a hash for a full capture (contract 6.2).
         let isNameless = capture.mediaHash == nil && capture.isMediaStored == true
         guard isNameless || capture.mediaHash == hash.hex else { throw Self.another(response) }
         return capture
@@ -128,7 +129,7 @@ public struct CaptureClient: Sendable {
 }
 
 extension CaptureClient {
-    /// Maximum length in bytes; a capture with its evidence takes a few KB.
+    /// Maximum length in bytes; a capture with its evidence takes up a few KB.
     package static var longestResponse: Int { 1 << 20 }
 
     func posting(_ body: BytesBody, to path: String) -> HTTPRequest {

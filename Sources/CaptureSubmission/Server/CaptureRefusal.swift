@@ -7,8 +7,8 @@ internal import Outcomes
 struct CaptureRefusal {
     private let head: HTTPResponseHead
     let serverCode: String?
-    /// Whether the response has the form of the server's own errors, not of a proxy's page: the error envelope, or the
-    /// plain text from its framework (contract 1.3).
+    /// Whether the response has the form of the server's own errors, as opposed to a page from a proxy: the error
+    /// envelope, or plain text from the server's framework (contract 1.3).
     private let isFromServer: Bool
     /// The server's message; empty if there is none.
     private let sentence: String
@@ -55,7 +55,7 @@ struct CaptureRefusal {
         )
     }
 
-    /// A refusal by a proxy: the server has not seen the capture, and may accept it.
+    /// Whether a proxy refused the request: the server has not seen the capture, and may accept it.
     private func isForeign(_ code: OutcomeCode) -> Bool {
         !isFromServer && [.badRequest, .payloadTooLarge, .unsupportedMedia].contains(code)
     }
@@ -70,16 +70,17 @@ struct CaptureRefusal {
 }
 
 extension CaptureError {
-    /// No response to a request whose only side effect is using a counter. The caller may repeat it with a new counter.
+    /// Creates the error for a missing response to a request whose only side effect is using a counter. The caller may
+    /// repeat the request with a new counter.
     init(reading error: TransportError) {
         self.init(noResponse: error, isRetryable: error.isWorthRepeating)
     }
 
-    /// No response to a request that may have had side effects.
+    /// Creates the error for a missing response to a request that may have had side effects.
     ///
-    /// Once the whole body was sent, the server may have processed it, regardless of the result of the exchange
-    /// (`.unknownOutcome`), unless the head of a refusal was received. Before that, it cannot have processed it, since
-    /// it reads the whole body first (contract 1.1).
+    /// Once the whole body was sent, the server may have processed the request, regardless of the result of the
+    /// exchange (`.unknownOutcome`), unless the head of a refusal was received. Before that, the server cannot have
+    /// processed the request, since it reads the whole body first (contract 1.1).
     package init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
             self = CaptureRefusal(head, body: []).error(of: .submission(isWhole: true))

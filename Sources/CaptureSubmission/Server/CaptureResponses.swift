@@ -10,11 +10,11 @@ package struct RegistrationChallenge: Sendable, Equatable {
     package var bytes: [UInt8]
 }
 
-/// `201` of a registration.
+/// `201` in response to a registration.
 package struct RegistrationResponse: Sendable, Equatable {
     /// UUID.
     package var deviceID: String
-    /// As sent: `software`, `tpm2`, …
+    /// The level as sent: `software`, `tpm2`, …
     package var attestationLevel: String
 }
 
@@ -70,8 +70,8 @@ extension RegistrationResponse {
 }
 
 extension SubmissionResponse {
-    /// Parses the response for a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7). Throws like
-    /// `CaptureClient.submit`.
+    /// Parses the response for a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7). Throws as
+    /// `CaptureClient.submit` does.
     package init(reading response: HTTPResponse) throws(CaptureError) {
         switch response.status {
         case 202:
@@ -85,7 +85,7 @@ extension SubmissionResponse {
         case 409:
             let id = CaptureResponse.existingID(in: CaptureResponse.members(of: response))
             let refusal = CaptureRefusal(response.head, body: response.body)
-            // Also sent for other conflicts, and by proxies.
+            // 409 is also sent for other conflicts, and by proxies.
             guard id != nil || refusal.serverCode == "DUPLICATE_CAPTURE" else { fallthrough }
             self = .duplicate(captureID: id)
         default:
@@ -119,7 +119,7 @@ extension RemoteCapture {
 /// Parses parts of the server's responses. Times remain text: they may have nine fraction digits, or an offset (trap
 /// 10).
 enum CaptureResponse {
-    /// The members of the response's object, regardless of its `Content-Type`; none for other content.
+    /// The members of the response's object, regardless of its `Content-Type`; empty for other content.
     static func members(of response: HTTPResponse) -> JSONObject {
         JSONValue.object(in: response.body[...]) ?? [:]
     }
@@ -150,7 +150,7 @@ enum CaptureResponse {
         return text
     }
 
-    /// The ID of an existing capture, wherever the server puts it (contract 3.4 no. 4 does not specify the place).
+    /// The ID of an existing capture, wherever the server puts it (contract 3.4 no. 4 does not specify where).
     static func existingID(in members: JSONObject) -> String? {
         let error = members["error"]?.members
         let places = [error?["details"]?.members, error, members["data"]?.members, members]

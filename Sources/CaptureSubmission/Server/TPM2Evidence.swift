@@ -9,14 +9,14 @@ public struct TPM2Evidence: Sendable, Equatable {
     public var keyPublicArea: [UInt8]
     /// TPMT_PUBLIC of the attestation key.
     public var attestationKeyPublicArea: [UInt8]
-    /// TPMS_ATTEST of TPM2_Certify over the signing key.
+    /// TPMS_ATTEST from TPM2_Certify over the signing key.
     public var certification: [UInt8]
-    /// TPMT_SIGNATURE of the attestation key over `certification`.
+    /// TPMT_SIGNATURE by the attestation key over `certification`.
     public var certificationSignature: [UInt8]
     /// DER certificates, leaf first.
     public var endorsementCertificates: [[UInt8]]
     /// The proof that the attestation key is currently in a TPM. Without it, the other evidence could be forged in
-    /// software, and no server may return the level `tpm2`.
+    /// software, and servers must not return the level `tpm2`.
     public var activation: TPM2Activation?
 
     public init(
@@ -58,9 +58,9 @@ public struct TPM2Evidence: Sendable, Equatable {
 public struct TPM2Activation: Sendable, Equatable {
     /// The secret in the server's credential, which only that TPM can decrypt.
     public var secret: [UInt8]
-    /// TPMS_ATTEST of TPM2_Quote with the challenge as qualifying data.
+    /// TPMS_ATTEST from TPM2_Quote with the challenge as qualifying data.
     public var quote: [UInt8]
-    /// TPMT_SIGNATURE of the attestation key over `quote`.
+    /// TPMT_SIGNATURE by the attestation key over `quote`.
     public var quoteSignature: [UInt8]
 
     public init(secret: [UInt8], quote: [UInt8], quoteSignature: [UInt8]) {
@@ -70,7 +70,7 @@ public struct TPM2Activation: Sendable, Equatable {
     }
 }
 
-/// A secret of the server, encrypted to an endorsement key and bound to the name of an attestation key.
+/// A secret from the server, encrypted to an endorsement key and bound to the name of an attestation key.
 package struct TPM2Credential: Sendable, Equatable {
     /// TPM2B_ID_OBJECT.
     package var idObject: [UInt8]
@@ -97,7 +97,7 @@ package struct TPM2Credential: Sendable, Equatable {
 
 extension CaptureClient {
     /// `POST /api/v1/devices/credential`: requests a secret for the TPM with this endorsement certificate and this
-    /// attestation key (TPMT_PUBLIC). Only a registration with the same challenge can use it. No side effects.
+    /// attestation key (TPMT_PUBLIC). Only a registration with the same challenge can use it. Has no side effects.
     ///
     /// - Throws: `.enrolmentImpossible` if the server does not trust the certificate or has no such route.
     package func credential(

@@ -5,7 +5,7 @@ internal import MediaTransport
 /// The shortest decimal digits that round-trip a finite binary64 number: 0.d₁d₂… · 10^`point`. −0 becomes 0 (trap 8).
 struct DecimalDigits {
     private let isNegative: Bool
-    /// Without leading or trailing zeros; `0` alone for zero.
+    /// The digits without leading or trailing zeros; `0` for zero.
     private let digits: String
     /// Number of digits before the decimal point; may be negative, or exceed the number of digits.
     private let point: Int
@@ -24,7 +24,7 @@ struct DecimalDigits {
             ? 1 : whole.count - (all.count - significant.count) + (parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
     }
 
-    /// The format of ECMAScript (ECMA-262 Number::toString, required by RFC 8785 section 3.2.2.3).
+    /// The ECMAScript format (ECMA-262 Number::toString, required by RFC 8785 section 3.2.2.3).
     var ecmaScript: String {
         guard (-5...21).contains(point) else { return sign + scientific(point > 0 ? "+" : "") }
         return sign + (isWhole ? whole : plain)

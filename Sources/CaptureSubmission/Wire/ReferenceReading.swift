@@ -58,7 +58,8 @@ enum ReferenceReading {
         ])
     }
 
-    /// These members are not signed (M9), but the server refuses a body in which one has the wrong type.
+    /// Whether the members of a video can be read. They are not signed (M9), but the server refuses a body in which one
+    /// has the wrong type.
     private static func hasReadableVideoMembers(_ body: Members) -> Bool {
         let parts: [JSONValue??] = [
             body.optional("frame_count") { $0.int32.map { .integer(Int64($0)) } },
@@ -116,7 +117,7 @@ private struct Members {
 
     func object(_ name: String) -> Members? { values[name]?.members.map(Members.init) }
 
-    /// - Returns: `.some(nil)` for an absent member, nil for one of the wrong type.
+    /// - Returns: `.some(nil)` for an absent member, nil for a member of the wrong type.
     func optional(_ name: String, _ read: (JSONValue) -> JSONValue?) -> JSONValue?? {
         guard let value = values[name], value != .null else { return .some(nil) }
         return read(value).map(Optional.some)

@@ -75,15 +75,15 @@ extension JSONValue {
         return .double(number)
     }
 
-    /// A number that servers store as binary32, widened again so that its digits match theirs (trap 7). Throws if
+    /// A number that servers store as binary32, widened again to make its digits match the server's (trap 7). Throws if
     /// binary32 cannot represent it.
     static func narrow(_ number: Double, _ name: String) throws(CaptureError) -> JSONValue {
         try wide(Double(Float(number)), name)
     }
 }
 
-/// Derives the signed bytes of a finished body as its server does: from the body alone, by code independent of that
-/// which built it (contract 2.3).
+/// Derives the signed bytes of a finished body as its server does: from the body alone, by code that is independent of
+/// the code that built the body (contract 2.3).
 enum SignedBytes {
     /// - Returns: nil if the server would refuse the body's structure.
     static func rebuilt(from body: [UInt8], for profile: CaptureProfile) -> [UInt8]? {

@@ -7,7 +7,7 @@ internal import Synchronization
 /// ends one of them ends them all.
 public final class BatchControl: Sendable {
     private struct State {
-        /// Number of items of all batches.
+        /// Number of items in all batches.
         var itemCount = 0
         /// Whether no further transfer may start.
         var isClosed = false
@@ -23,7 +23,8 @@ public final class BatchControl: Sendable {
     /// Creates a control with no stop requested.
     public init() {}
 
-    /// Starts no further transfers, stops those that are still sending, and waits for the responses to the others.
+    /// Does not start further transfers, stops transfers that are still sending, and waits for the responses to the
+    /// others.
     ///
     /// - Parameter finishWithin: Maximum time for the responses; nil keeps the requests' own limits.
     public func stop(finishWithin: Duration? = nil) {

@@ -49,7 +49,7 @@ final class EventGate: Sendable {
         if let admission = state.withLock({ $0.admission(to: event) }) { return admission }
         return await withCheckedContinuation { continuation in
             let admission = state.withLock { state -> Admission? in
-                // The event may have become free since.
+                // The event may have become free in the meantime.
                 if let admission = state.admission(to: event) { return admission }
                 state.events[event, default: Event()].waiting.append(continuation)
                 return nil
@@ -157,7 +157,7 @@ final class TransferSlots: Sendable {
         /// Uploads without a slot whose intents are in the journal, or about to be.
         var plannedCount = 0
 
-        /// Returns true if it took a slot, false if no further slots are granted, nil if the caller must wait.
+        /// Tries to take a slot: true if one was free, false if no more slots are granted, nil if the caller must wait.
         mutating func takeFree() -> Bool? {
             guard !isClosed else { return false }
             guard free > 0 else { return nil }
@@ -178,7 +178,7 @@ final class TransferSlots: Sendable {
         if let response = state.withLock({ $0.takeFree() }) { return response }
         return await withCheckedContinuation { continuation in
             let response: Bool? = state.withLock { state in
-                // One may have become free since.
+                // A slot may have become free in the meantime.
                 if let response = state.takeFree() { return response }
                 state.waiting.append(continuation)
                 return nil
@@ -228,7 +228,7 @@ final class TransferSlots: Sendable {
 }
 
 /// One upload's use of the slots: held from before the intent until the response has arrived, and again for each retry.
-/// Storing a response or a token, or querying the outcome of a lost response, needs no slot.
+/// Storing a response or a token, or querying the outcome of a lost response, does not need a slot.
 final class TransferPermit: Sendable {
     private struct State {
         var isHeld = false
@@ -241,7 +241,7 @@ final class TransferPermit: Sendable {
     private let onBegin: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// `onBegin` is called once, with the first slot.
+    /// `onBegin` is called once, when the first slot is taken.
     init(_ slots: TransferSlots, plansAhead: Bool = false, onBegin: @escaping @Sendable () -> Void) {
         self.slots = slots
         self.plansAhead = plansAhead
@@ -264,7 +264,7 @@ final class TransferPermit: Sendable {
         }
     }
 
-    /// Waits for a slot unless it has one. Returns false if no further upload may start.
+    /// Waits for a slot unless the upload has one. Returns false if no further upload may start.
     func begin() async -> Bool {
         guard !state.withLock({ $0.isHeld }) else { return true }
         defer { endPlanning() }
@@ -280,7 +280,7 @@ final class TransferPermit: Sendable {
         return true
     }
 
-    /// Releases the slot, if it has one.
+    /// Releases the upload's slot, if any.
     func end() {
         endPlanning()
         let wasHeld = state.withLock { exchange(&$0.isHeld, with: false) }

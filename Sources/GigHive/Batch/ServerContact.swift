@@ -115,7 +115,7 @@ final class ContactPass: Sendable {
             contact.lose(by: item)
         case .retrying(_, _, let error) where error.httpStatus != nil:
             contact.establish(by: item)
-        // These are about an earlier request, and may take minutes.
+        // These concern an earlier request, and may take minutes.
         case .resolving, .waitingForServer, .verifying:
             stopTimer()
             contact.leave(item)

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// The files of a server by digest: one paged listing per run, read when first needed.
+/// The files on a server, by digest: one paged listing per run, read when first needed.
 ///
 /// Uses the view by event: identical bytes count as uploaded only for an event that has them (gighive contract section
 /// 3), and the view by asset does not report events. Assets without an event are not included.
@@ -13,17 +13,18 @@ actor ServerInventory {
         var served: ServedName
         /// Whether the listing has the file in the event.
         var isInEvent: Bool
-        /// Whether other events list it too. D1 and D2 list a file in every event that has a file with the same label.
+        /// Whether other events also list the file. D1 and D2 list a file in every event that has a file with the same
+        /// label.
         var isInSeveralEvents = false
 
-        /// Whether the file is known to be in the event, and not just in another one with the same label.
+        /// Whether the file is listed in this event only, and is therefore certainly in it.
         var isOnlyInEvent: Bool { isInEvent && !isInSeveralEvents }
     }
 
     enum Finding: Sendable, Equatable {
         case stored(Stored)
         case absent
-        /// The server provides no listing for this user.
+        /// The server does not provide a listing for this user.
         case unavailable
     }
 
@@ -48,7 +49,7 @@ actor ServerInventory {
         self.client = client
     }
 
-    /// Whether the next query is one of many, so that the listing pays off.
+    /// Whether the next query is one of many, so the listing pays off.
     func isWorthListing() -> Bool {
         if case .listed = state {
             return true
@@ -86,11 +87,11 @@ actor ServerInventory {
                     throw GigHiveError(.cancelled)
                 }
                 if let error, error.isOutage {
-                    // It was a brief query, perhaps one for another upload.
+                    // The failed query was brief, and perhaps for another upload.
                     guard !isBrief else { return .unavailable }
                     continue
                 }
-                // Another upload's stop cancels its listing, not ours.
+                // Stopping another upload cancels that upload's listing, not ours.
                 if let error, error.code != .cancelled {
                     throw error
                 }
@@ -129,12 +130,12 @@ actor ServerInventory {
     }
 }
 
-/// The files of a media listing by digest: their IDs, served names and events.
+/// The files in a media listing, by digest: their IDs, served names and events.
 struct InventoryIndex: Sendable {
     private struct Asset {
         var fileID: Int64
         var served: ServedName
-        /// The numbers of the events that it was listed for.
+        /// The numbers of the events in which the file is listed.
         var events: [Int]
     }
 
@@ -217,7 +218,7 @@ struct InventoryEvent: Hashable, Sendable {
         self.init(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "")
     }
 
-    /// The same event, as late D2 releases list it.
+    /// This event as late D2 releases list it.
     var simplified: InventoryEvent { InventoryEvent(date: date, orgName: StoredText.simplified(givenName)) }
 
     static func == (left: InventoryEvent, right: InventoryEvent) -> Bool {

@@ -9,7 +9,7 @@ public struct UploadBatch: Sendable {
     /// The order in which files are started.
     public enum Order: String, Sendable, CaseIterable {
         case asGiven = "given"
-        /// Largest first, so that no large file is left to run alone at the end.
+        /// Largest first, to avoid leaving a large file to run alone at the end.
         case largestFirst = "largest-first"
     }
 
@@ -44,7 +44,7 @@ public struct UploadBatch: Sendable {
             }
         }
 
-        /// nil if they are invalid.
+        /// The details; nil if they are invalid.
         public var details: UploadDetails? {
             switch self {
             case .ready(let upload): upload.details
@@ -60,7 +60,7 @@ public struct UploadBatch: Sendable {
             }
         }
 
-        /// Why it was refused.
+        /// Why the item was refused.
         public var error: GigHiveError? {
             if case .refused(let result) = self { result.error } else { nil }
         }
@@ -93,7 +93,8 @@ public struct UploadBatch: Sendable {
     /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
     /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
     /// the server. If it is listed for different events, its uploads run one after another. A file that another process
-    /// is sending comes last: that process has probably finished by then. Canceling the task calls `control.stop()`.
+    /// is sending comes last: that process will probably have finished by then. Canceling the task calls
+    /// `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
     /// until the server has responded to an upload, only one upload runs.
@@ -112,7 +113,7 @@ public struct UploadBatch: Sendable {
     ) async {
         let run = BatchRun(self, items, control: control, onEvent: onEvent)
         await withTaskCancellationHandler {
-            // In a separate task, so that canceling cannot interrupt the bookkeeping after a last byte.
+            // In a separate task, so canceling cannot interrupt the bookkeeping after a last byte.
             await Task {
                 await withBoundedTasks(0..<run.workerCount, limit: run.workerCount) { _ in await run.work() }
                 run.rescueLog.close()
@@ -169,7 +170,7 @@ private final class BatchRun: Sendable {
     private let events: BatchEvents
     private let slots: TransferSlots
     private let lookups: TransferSlots
-    /// The number of the first item among those of all batches with this control.
+    /// The number of the first item among the items of all batches with this control.
     private let firstNumber: Int
     fileprivate let rescueLog: RescueLog
 
@@ -207,7 +208,7 @@ private final class BatchRun: Sendable {
         options.jobs > 1 && !options.failFast
     }
 
-    /// The number of items in parallel.
+    /// The number of items processed in parallel.
     fileprivate var workerCount: Int {
         let jobs = max(1, options.jobs)
         return min(queue.items.count, Self.overlapsUploads(options) ? jobs * (1 + Self.companions) : jobs)
@@ -230,8 +231,8 @@ private final class BatchRun: Sendable {
         }
     }
 
-    /// Stops the run: no further item starts. Without retries, a single 503 shows nothing about the server; three items
-    /// in a row do. Returns whether the run stops.
+    /// Stops the run: further items do not start. Without retries, a single 503 shows nothing about the server; three
+    /// items in a row do. Returns whether the run stops.
     @discardableResult private func endRun(_ error: GigHiveError, of index: Int) -> Bool {
         let number = firstNumber + index
         if error.code == .serverUnavailable, uploader.options.retry.retries == 0,
@@ -273,7 +274,7 @@ private final class BatchRun: Sendable {
             uploader.queriedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             var result = await uploader.send(upload, control: transfer) { [events] event in
                 pass.note(event)
-                // Querying an earlier upload may take minutes: it is shown even though the file has no slot yet.
+                // Querying an earlier upload may take minutes: the query is shown even though the file has no slot yet.
                 if case .resolving = event { events.send(.began(index)) }
                 events.send(.upload(index, event))
             }
@@ -303,7 +304,7 @@ private final class BatchRun: Sendable {
 }
 
 extension UploadResult {
-    /// Whether it stopped only because the run did.
+    /// Whether the upload stopped only because the run did.
     fileprivate var isUnfinished: Bool {
         self.state == .cancelled || (self.state == .failed && self.error?.endsRun == true)
     }
@@ -340,7 +341,7 @@ extension UploadResult {
         }
     }
 
-    /// Whether `failFast` stops at it.
+    /// Whether `failFast` stops the run at this result.
     fileprivate var isFailure: Bool {
         switch self.state {
         case .done, .duplicate, .linked: self.error != nil
@@ -367,7 +368,7 @@ final class BatchQueue: Sendable {
         var outcomes: [Outcome: UploadResult] = [:]
         /// Number of items that have started but not finished.
         var running = 0
-        /// Items that are now behind all others, and every item that was ever moved there.
+        /// Items that currently come after all others, and every item that was ever moved there.
         var postponed: [Int] = []
         var everPostponed: Set<Int> = []
     }
@@ -379,7 +380,7 @@ final class BatchQueue: Sendable {
         var orgName: String
     }
 
-    /// `digests` are those that are known without reading the files.
+    /// `digests` contains the digests that are known without reading the files.
     init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digests: [String?]) {
         self.items = items
         self.order =
@@ -464,7 +465,7 @@ final class BatchQueue: Sendable {
         return order[state.position]
     }
 
-    /// Moves an item behind all others, once: another process is sending its file, and will probably have finished by
+    /// Moves an item after all others, once: another process is sending its file, and will probably have finished by
     /// then. Returns false for an item that was postponed before.
     func postpone(_ index: Int) -> Bool {
         state.withLock { state in
@@ -480,7 +481,7 @@ final class BatchQueue: Sendable {
         return state.withLock { $0.outcomes[key] }
     }
 
-    /// Keeps a result for the items of the same file.
+    /// Keeps a result for other items with the same file.
     func note(_ result: UploadResult, of index: Int) {
         guard result.state != .cancelled, let key = key(index) else { return }
         state.withLock { state in
@@ -496,7 +497,7 @@ final class BatchQueue: Sendable {
     }
 }
 
-/// Forwards the events of many transfers, one at a time, and none of an item that has finished.
+/// Forwards the events of many transfers, one at a time; drops events of items that have finished.
 final class BatchEvents: Sendable {
     private let running = Mutex<Set<Int>>([])
     private let onEvent: @Sendable (UploadBatch.Event) -> Void

@@ -130,8 +130,8 @@ public struct ServerCheckup: Sendable {
 
     // MARK: Kind
 
-    /// The kind of the server, determined from the pages of each kind of server. Requesting them requires no login and
-    /// changes nothing. A server that fails to respond properly is treated as a GigHive server.
+    /// The kind of the server, determined from the pages of each kind of server. Requesting these pages does not
+    /// require a login and changes nothing. A server that fails to respond properly is treated as a GigHive server.
     private func kind() async throws(GigHiveError) -> ServerCheck {
         let health = try await client.send(client.healthRequest)
         for server in OutcomeTable.servers {
@@ -214,7 +214,7 @@ public struct ServerCheckup: Sendable {
         } catch  where error.code == .unauthorized || error.code == .forbidden {
             return ServerCheck(
                 .failed,
-                // Both may read the same pages.
+                // Viewers and guests may read the same pages.
                 "viewer or guest: can list and download, but not upload or delete",
                 facts: ["role": "viewer"],
                 error: error
@@ -379,7 +379,7 @@ public struct ServerCheck: Sendable, Equatable {
         case warned
         /// Not as expected.
         case failed
-        /// Not checked, because something it requires failed or is missing.
+        /// Not checked, because something that the check requires failed or is missing.
         case skipped
     }
 
@@ -423,7 +423,7 @@ struct CheckList: Sendable {
         self.onCheck = onCheck
     }
 
-    /// Skips those of `names` that have no result yet.
+    /// Skips the checks in `names` that have no result yet.
     func skippingRest(of names: [String], _ reason: String) -> [ServerCheck] {
         var list = self
         for name in names where !checks.contains(where: { $0.name == name }) {
@@ -462,7 +462,7 @@ struct CheckList: Sendable {
 }
 
 extension OutcomeTable.Server.Page {
-    /// Whether the JSON of a response has the member of this page.
+    /// Whether the JSON in a response has the member that identifies this page.
     fileprivate func isIdentified(by body: [UInt8]) -> Bool {
         let names = member.split(separator: ".").map(String.init)
         var members: JSONObject? = ResponseText.content(of: body).members

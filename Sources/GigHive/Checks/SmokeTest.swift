@@ -13,7 +13,7 @@ internal import Tus
 /// after comparing the checksum. A file that it cannot delete is reported in the facts of the check `delete`
 /// (`left_file_id`, `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are
 /// unique, and all runs use one event, because servers keep an event whose last file was deleted (gighive contract
-/// 5.4). Tokens go through the token store like those of any upload, so that `uploads delete` can delete the file of an
+/// 5.4). Tokens are kept in the token store, as for any upload, so `uploads delete` can delete the file left by an
 /// interrupted run.
 public struct SmokeTest: Sendable {
     /// The names of all checks, in order.
@@ -27,7 +27,7 @@ public struct SmokeTest: Sendable {
     /// Maximum time to wait for the response to the deletion after a stop.
     var finishTime = Duration.seconds(5)
 
-    /// Creates a smoke test of the uploader's transport. `sizeText` formats a number of bytes.
+    /// Creates a smoke test that uses the uploader's transport. `sizeText` formats a number of bytes.
     public init(uploader: Uploader, sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }) {
         self.uploader = uploader
         self.sizeText = sizeText
@@ -98,7 +98,7 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    /// Whether no user gets a delete token for the test file from the server (gighive-d4 contract section 3).
+    /// Whether the server does not issue a delete token for the test file to any user (gighive-d4 contract section 3).
     private func hasNoTokens() async throws(GigHiveError) -> Bool {
         guard uploader.options.transport == .tus else { return false }
         return try await uploader.tusFeatures()?.countsChunks == true
@@ -234,7 +234,8 @@ public struct SmokeTest: Sendable {
             }
             deletion = Task { await deleter.delete(entry) { _ in .keep } }
         } else {
-            // Without a token, only an admin can delete it; for other users this fails, and the error reports the file.
+            // Without a token, only an admin can delete the file; for other users, this fails, and the error reports
+            // the file.
             let target = AdminDeletion(
                 fileID: fileID,
                 checksumSHA256: stored.checksumSHA256 ?? "",

@@ -17,7 +17,7 @@ public struct Deleter: Sendable {
         self.host = host
     }
 
-    /// The entry that a deletion of `fileID` would use. Of several entries with the ID, the one with the checksum that
+    /// The entry that a deletion of `fileID` would use. If several entries have the ID, the one with the checksum that
     /// the server reports is used.
     ///
     /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error from
@@ -29,7 +29,7 @@ public struct Deleter: Sendable {
         }
         guard Set(rows.map(\.checksumSHA256)).count > 1 else { return newest }
         guard let asset = try await client.asset(fileID) else {
-            // All of them are gone; the deletion determines that again and removes this entry.
+            // The file is gone; the deletion determines that again and removes this entry.
             return newest
         }
         guard let match = rows.first(where: { $0.checksumSHA256 == asset.checksumSHA256 }) else {
@@ -52,8 +52,9 @@ public struct Deleter: Sendable {
     ) async -> DeleteResult {
         await Task {
             let target = AdminDeletion(entry)
-            // Both spellings of the ID serve all dialects (gighive contract 5.1). The lists of admin requests are
-            // omitted: with admin credentials, the server would then delete without checking the token (trap T10).
+            // Both spellings of the ID serve all dialects (gighive contract 5.1). The lists used in admin requests are
+            // omitted: given a list and admin credentials, the server would delete without checking the token (trap
+            // T10).
             let body: JSONObject = [
                 "file_id": .integer(entry.fileID), "asset_id": .integer(entry.fileID),
                 "delete_token": .string(entry.token.secret),
@@ -70,9 +71,9 @@ public struct Deleter: Sendable {
         }.value
     }
 
-    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts
-    /// (admin deletions check no token, trap T10). Local entries of the file are removed, and guest uploads of it
-    /// recorded as deleted, once the server confirms that it is gone.
+    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts (admin
+    /// deletions check no token, trap T10). Local entries of the file are removed, and guest uploads of it are recorded
+    /// as deleted, once the server confirms that it is gone.
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {
@@ -100,7 +101,7 @@ public struct Deleter: Sendable {
 
     /// Whether the server still has exactly the known file under the ID; false if the file is gone.
     ///
-    /// - Throws: `.adminUnverified` if that cannot be determined, `.idReused` if it has another file.
+    /// - Throws: `.adminUnverified` if that cannot be determined, `.idReused` if the ID belongs to a different file.
     private func verify(_ target: AdminDeletion) async throws(GigHiveError) -> Bool {
         guard !target.checksumSHA256.isEmpty else {
             throw GigHiveError(.adminUnverified, detail: "the local entry has no checksum", fileID: target.fileID)
@@ -122,12 +123,12 @@ public struct Deleter: Sendable {
     private enum Verdict: Sendable {
         /// 200, and exactly the requested file was deleted (trap T12).
         case deleted(status: Int)
-        /// 403 `Invalid delete token`: it is wrong, or the file is gone or never had one (trap T11).
+        /// 403 `Invalid delete token`: the token is wrong, or the file is gone or never had a token (trap T11).
         case rejected(status: Int)
         /// Known not to have been deleted by this request.
         case refused(GigHiveError)
-        /// It may have been deleted; a query determines that. `isClaimed` is whether the server reports a deletion,
-        /// without the ID; nil if the response does not show it.
+        /// The file may have been deleted; a query determines that. `isClaimed` is whether the server reports a
+        /// deletion, without the ID; nil if the response does not show it.
         case unclear(GigHiveError, isClaimed: Bool?)
     }
 
@@ -349,15 +350,15 @@ public struct AdminDeletion: Sendable, Equatable {
 public struct DeleteResult: Sendable {
     /// The possible results.
     public enum State: String, Sendable, CaseIterable {
-        /// The server deleted it in response to this request.
+        /// The server deleted the file in response to this request.
         case deleted
-        /// It was already gone; the local entry was removed.
+        /// The file was already gone; the local entry was removed.
         case gone
         /// The server rejects the token; the local entry was removed as chosen.
         case entryRemoved = "entry_removed"
         /// Nothing was deleted, or the outcome is unknown (`.unknownOutcome`); see `error`.
         case failed
-        /// `--dry-run`: it would have been requested.
+        /// `--dry-run`: the deletion would have been requested.
         case planned
         /// Declined at the prompt.
         case declined
@@ -373,7 +374,7 @@ public struct DeleteResult: Sendable {
     public var httpStatus: Int?
     /// Whether the deletion used admin rights instead of the token.
     public var usedAdminRights = false
-    /// Why it failed; set with `.deleted` and `.gone` only if the local entry could not be removed.
+    /// Why the deletion failed; set with `.deleted` and `.gone` only if the local entry could not be removed.
     public var error: GigHiveError?
 
     package init(

@@ -41,7 +41,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     }
 }
 
-/// The organizer's decision about a guest's upload, and whether it was hidden by this machine.
+/// The organizer's decision about a guest's upload, and whether this machine has hidden the upload.
 public enum GuestState: String, Sendable {
     /// No decision yet.
     case pending
@@ -54,8 +54,8 @@ public enum GuestState: String, Sendable {
     /// The link has expired.
     case expired
 
-    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved, and does not report
-    /// whether an upload of an expired link was approved (gighive contract section 6).
+    /// Whether hiding the upload can succeed. The server refuses this for an upload that is not approved, and does not
+    /// report whether an upload through an expired link was approved (gighive contract section 6).
     package var mayBeHidden: Bool { self == .approved || self == .expired }
 }
 
@@ -115,7 +115,7 @@ extension String {
 }
 
 extension GigHiveClient {
-    /// Queries the event of a link (`GET /api/upload-token.php`, gighive contract section 6). No login is sent.
+    /// Queries the event for a link (`GET /api/upload-token.php`, gighive contract section 6). Does not send a login.
     ///
     /// Uploads also require that the guest has accepted the terms: `GuestAccess.acceptingTerms()`. The organizer sees
     /// `displayName`, at most 100 bytes of UTF-8: the server truncates a longer one, possibly within a character, and
@@ -125,7 +125,7 @@ extension GigHiveClient {
     ///   for a display name that is too long.
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
         let rule = DetailRule("display_name")
-        // nil if it is blank.
+        // nil if the name is blank.
         let displayName = try rule.limited(displayName, limit: 100)
         if let displayName { try rule.checkBytes(displayName, limit: 100) }
         let response = try await submit("/api/upload-token.php", (name: "token", value: token.secret))
@@ -148,8 +148,8 @@ extension GigHiveClient {
         return GuestAccess(event: event, displayName: displayName, origin: server.origin, token: token)
     }
 
-    /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not have
-    /// it. No login is sent.
+    /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not have the
+    /// upload. Does not send a login.
     public func guestState(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestState? {
         let response = try await submit("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
         let content = ResponseText.content(of: response.body)

@@ -90,8 +90,8 @@ extension GigHiveClient {
         return (listed ?? ServerMedia(fileID: asset.fileID)).adding(asset)
     }
 
-    /// Applies the filters that need more than the listing. Releases that report upload times (D1, D2) report no
-    /// readable names; once that is known, no further file is queried for one.
+    /// Applies the filters that need more than the listing. Releases that report upload times (D1, D2) do not report
+    /// readable names; once that is known, no further files are queried for their names.
     private func confirmed(
         _ media: ServerMedia,
         _ query: MediaQuery,
@@ -188,8 +188,8 @@ public struct MediaQuery: Sendable, Equatable {
     /// Whether a file must belong to an event to match.
     var choosesByEvent: Bool { eventDate != nil || orgName != nil || eventType != nil || label != nil }
 
-    /// The filters that the server applies. It matches substrings, so they find all matches and more (gighive
-    /// contract section 7).
+    /// The filters that the server applies. The server matches substrings, so these filters find all matches and more
+    /// (gighive contract section 7).
     var serverFilters: [(name: String, value: String)] {
         [
             ("date", eventDate), ("org_name", orgName.flatMap(StoredText.searchTerm)),
@@ -331,7 +331,7 @@ public struct ServerMedia: Sendable, Equatable {
         events = []
     }
 
-    /// The file of a listing's entry; nil for an entry without ID.
+    /// The file that a listing entry describes; nil for an entry without an ID.
     init?(_ entry: ListingPage.Entry) {
         guard let fileID = entry.fileID else { return nil }
         self.init(fileID: fileID)
@@ -355,7 +355,7 @@ public struct ServerMedia: Sendable, Equatable {
         }
     }
 
-    /// Adds the values of `GET /api/uploads/<id>` (gighive contract 2.5).
+    /// Adds the values from `GET /api/uploads/<id>` (gighive contract 2.5).
     public func adding(_ asset: Asset) -> ServerMedia {
         var media = self
         media.fileName = asset.fileName ?? fileName
@@ -385,7 +385,7 @@ public struct Asset: Sendable, Equatable {
     public var sessionID: Int64?
     /// D1 and D2: its number in that session.
     public var sequence: Int64?
-    /// As declared or sniffed when it was uploaded, for example `video/mp4`.
+    /// The type as declared or sniffed during the upload, for example `video/mp4`.
     public var mimeType: String?
     /// Length in seconds; nil if the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
@@ -442,8 +442,8 @@ extension Asset {
 /// Compares names with the forms that servers store: whitespace collapsed, characters composed, and on some releases
 /// everything in plain lowercase ASCII (gighive contract section 7, trap T27).
 enum StoredText {
-    /// Whether a stored name is `wanted`, ignoring whitespace, case and invisible characters. Names that the server's
-    /// database treats as equal (`folded`) can coexist as labels, so a deletion must distinguish them.
+    /// Whether a stored name equals `wanted`, ignoring whitespace, case and invisible characters. Names that the
+    /// server's database treats as equal (`folded`) can coexist as labels, so a deletion must distinguish them.
     static func isSame(_ stored: String, _ wanted: String) -> Bool {
         visible(stored) == visible(wanted) || stored == simplified(wanted)
     }
@@ -458,7 +458,7 @@ enum StoredText {
 
     /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
     static func folded(_ text: String) -> String {
-        // The same result for ASCII without Unicode tables, which is faster: this runs for every upload, to determine
+        // ASCII gives the same result without Unicode tables, which is faster: this runs for every upload, to determine
         // its event.
         if TerminalText.isPrintableASCII(text) {
             return text.split(separator: " ").joined(separator: " ").lowercased()
@@ -468,7 +468,7 @@ enum StoredText {
         var weighed = String.UnicodeScalarView()
         for scalar in folded.unicodeScalars where !scalar.properties.isDefaultIgnorableCodePoint {
             switch scalar.value {
-            // Katakana as hiragana.
+            // Katakana are compared as hiragana.
             case 0x30A1...0x30F6: weighed.append(Unicode.Scalar(scalar.value - 0x60) ?? scalar)
             // All characters beyond the basic plane have the same weight.
             case 0x10000...: weighed.append("\u{FFFD}")
@@ -493,7 +493,7 @@ enum StoredText {
     }
 
     /// The longest run of ASCII letters and digits in `wanted`, for the server's substring filters: every stored form
-    /// contains it, and it has no meaning in the syntax of filters. Nil if it is shorter than three characters.
+    /// contains it, and it has no meaning in the syntax of filters. nil if it is shorter than three characters.
     static func searchTerm(_ wanted: String) -> String? {
         let runs = wanted.precomposedStringWithCanonicalMapping.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
         guard let longest = runs.max(by: { $0.count < $1.count }), longest.count >= 3 else { return nil }

@@ -126,7 +126,7 @@ enum Base64 {
     }
 
     /// Whether decoded bytes are something that a server encodes: JSON, XML, a form, or compressed data. A token alone
-    /// has only characters that Base64 uses too.
+    /// has only characters that Base64 also uses.
     private static func isContent(_ bytes: [UInt8]) -> Bool {
         if bytes.allSatisfy({ $0 >= 0x20 || (0x09...0x0d).contains($0) }) {
             return String(validating: bytes, as: UTF8.self) != nil

@@ -52,7 +52,7 @@ public struct ListingPage: Sendable, Equatable {
             return names.compactMap { $0.flatMap { SHA256Digest(hex: String($0.prefix { $0 != "." })) } }.first?.hex
         }
 
-        /// Whether the entry belongs to an event; one without date and organization matches any.
+        /// Whether the entry belongs to an event; an entry without a date and organization matches any event.
         func isIn(_ event: InventoryEvent) -> Bool {
             let own = InventoryEvent(date: date ?? "", orgName: orgName ?? "")
             return own == event || own == event.simplified || own == .unknown

@@ -2,7 +2,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// The delete token of a response in any form, and the object that contains it.
+/// The delete token in a response of any form, and the object that contains it.
 ///
 /// A token is found only if it is the only one: which of several belongs to the upload cannot be known.
 struct ResponseSearch {
@@ -25,7 +25,7 @@ struct ResponseSearch {
     private var fileIDs: Set<Int64> = []
     private var textIDs: Set<Int64> = []
 
-    /// `isComplete` is whether the text is known to be complete, so that a number at its end is not truncated.
+    /// `isComplete` is whether the text is known to be complete; if so, a number at its end is not truncated.
     init(_ text: ArraySlice<UInt8>, isComplete: Bool) {
         for variant in Self.variants(of: text) {
             for value in Self.values(in: variant) { collect(value, depth: 0) }
@@ -51,7 +51,7 @@ struct ResponseSearch {
 
     // MARK: JSON
 
-    /// The text, also with the escapes of HTML and forms decoded, and without tags.
+    /// The text as it is, and variants with HTML or form escapes decoded or tags removed.
     private static func variants(of text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var variants = [text]
         if text.contains(UInt8(ascii: "&")) { variants.append(TextEscape.html.decode(text)[...]) }
@@ -155,7 +155,7 @@ enum Salvage {
     static func hex64(after key: StaticString, in text: ArraySlice<UInt8>) -> String? {
         firstValue(after: key, in: text) { rest in
             let digits = rest.prefix { HexText.isDigit($0) }
-            // Fewer are a truncated token, more are something else.
+            // Fewer characters mean a truncated token; more mean something else.
             return digits.count == 64 ? String(decoding: digits, as: UTF8.self) : nil
         }
     }

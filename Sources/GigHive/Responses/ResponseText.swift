@@ -107,7 +107,7 @@ enum ResponseText {
 /// Delete tokens and IDs in a text that is not JSON: a form, XML, a page, a dump, a plain line.
 ///
 /// A value belongs to a name if only punctuation and words such as `string` are between them. `null` and other names
-/// are not such words, so that a checksum after an empty token is not read as the token.
+/// are not such words; otherwise, a checksum after an empty token would be read as the token.
 struct TextFields {
     /// Tokens: 64 hexadecimal characters after the name.
     private(set) var tokens: [String] = []
@@ -197,7 +197,7 @@ struct TextFields {
         )
     }
 
-    /// The characters of names, upload IDs and the tokens of event links.
+    /// Whether a byte can be part of a name, an upload ID, or the token of an event link.
     static func isOfName(_ byte: UInt8) -> Bool {
         isAlphanumeric(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }

@@ -47,8 +47,8 @@ package struct UploadResponse: Sendable, Equatable {
     @BoxedOptional package var guest: GuestReceipt?
     /// Whether the server has not completed the upload yet (gighive-d4 contract section 5).
     package var isPending = false
-    /// Whether the server has stored the file and deleted it since: its digest is empty (gighive-d4
-    /// contract section 5).
+    /// Whether the server has stored the file and since deleted it: its digest is empty (gighive-d4 contract section
+    /// 5).
     package var isOfDeletedFile = false
     /// Whether the server never issues delete tokens for uploads over tus (gighive-d4 contract section 1).
     package var hasNoTokens = false
@@ -57,7 +57,7 @@ package struct UploadResponse: Sendable, Equatable {
     package var message: String?
 
     /// Parses a response. A token is searched for at any status, at any nesting level, and in any encoding.
-    /// `isComplete` is whether the response is known to be complete, so that a number at its end is not truncated.
+    /// `isComplete` is whether the response is known to be complete; if so, a number at its end is not truncated.
     package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadResponse {
         var response = read(status, body)
         if response.form != .broken, !response.isWithoutToken { return response }
@@ -90,7 +90,7 @@ package struct UploadResponse: Sendable, Equatable {
         return UploadResponse(status: status, form: content.form == .html ? .html : .json, content)
     }
 
-    /// The same response with the token that a search found.
+    /// This response with the token that a search found.
     private func adding(_ search: ResponseSearch) -> UploadResponse {
         var response = self
         if !search.members.isEmpty {
@@ -174,8 +174,8 @@ package struct UploadResponse: Sendable, Equatable {
 
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
 
-    /// Whether the response may contain a token that was not found, and must be kept. `checksum` is the file's, which
-    /// has the format of a token.
+    /// Whether the response may contain a token that was not found, and must be kept. `checksum` is the checksum of the
+    /// file, which has the format of a token.
     func mayHoldUnreadToken(besides checksum: String?) -> Bool {
         // A server or proxy that refuses every request must not fill the disk with pages that cannot be read.
         let isRefusal = (400..<500).contains(status) || status == 501 || status == 503
@@ -206,7 +206,7 @@ extension StoredFacts {
 }
 
 extension JSONObject {
-    /// An ID of the server: a positive whole number.
+    /// An ID assigned by the server: a positive whole number.
     func identifier(_ key: String) -> Int64? {
         self[key]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil }
     }

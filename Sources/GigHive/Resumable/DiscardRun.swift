@@ -34,7 +34,7 @@ struct DiscardRun {
         let uploadID = recorder.record.uploadID
         let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
         defer { lock.release() }
-        // Its response may be on disk, but not adopted yet.
+        // The response to the upload may be on disk, but not adopted yet.
         _ = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory, owning: uploadID)
         guard let row = try GigHiveError.reading(uploader.store.upload(uploadID)) else {
             throw .notDiscardable(recorder.record, "nothing left to discard")

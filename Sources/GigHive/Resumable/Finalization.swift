@@ -7,9 +7,9 @@ internal import Tus
 
 /// Stores an upload whose bytes are on the tus server, at most once (gighive contract 4.3 and 4.4).
 ///
-/// The caller holds the upload's lock, so that two finalizes of one upload never run concurrently. A finalize whose
-/// response was lost is repeated only when the server can no longer be working on it: after `processingTime`, or when
-/// the upload ID is gone.
+/// The caller holds the upload's lock, so two finalizes of one upload never run concurrently. A finalize whose response
+/// was lost is repeated only when the server can no longer be working on it: after `processingTime`, or when the upload
+/// ID is gone.
 struct Finalization {
     enum Outcome: Sendable {
         /// The recorder has the result.
@@ -266,14 +266,14 @@ struct Finalization {
     /// The upload ID is used up. Removes its record, and the parts that the server would keep in addition to the file.
     func ended() async -> Step {
         for part in await journal.record.tusIDs where part != tusID {
-            // If one cannot be removed, the others are not worth the wait.
+            // If one part cannot be removed, the others are not worth the wait.
             guard (try? await uploader.tus.terminate(part, control: control)) != nil else { break }
         }
         try? await journal.forget()
         return .end(.finished)
     }
 
-    /// tus reported the last chunk before its hook notified the application (trap T9).
+    /// The tus server reported the last chunk before its hook notified the application (trap T9).
     private mutating func waitForHook(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await tusState() {
         case .complete:
@@ -288,8 +288,8 @@ struct Finalization {
         }
     }
 
-    /// This finalize is no longer in flight. An earlier one whose response was lost may still be: this response shows
-    /// nothing about it.
+    /// This finalize is no longer in flight. An earlier one whose response was lost may still be in flight: this
+    /// response shows nothing about it.
     func noteResponded() async throws(StoreError) {
         if let lostAt {
             try await journal.finalizing(at: lostAt)
@@ -311,9 +311,9 @@ struct Finalization {
         return await control.waitForStop(upTo: delay) ? stopped() : .request
     }
 
-    /// Another finalize has taken the bytes: one whose response was lost, or one of another process, which may still be
-    /// running. The server remembers its response once it has finished; a server that does not remember it is queried
-    /// for the file.
+    /// Another finalize has taken the bytes: one whose response was lost, or one sent by another process, which may
+    /// still be running. The server remembers its response once it has finished; a server that does not remember it is
+    /// queried for the file.
     private mutating func handleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
             try await journal.forget()
@@ -382,12 +382,12 @@ struct Finalization {
         uploader.processingTime(forBytes: recorder.record.sizeBytes, since: start)
     }
 
-    /// Waits until the server can no longer be working on a finalize: after `processingTime`, or once tus has nothing
-    /// left of the upload.
+    /// Waits until the server can no longer be working on a finalize: after `processingTime`, or once the upload is
+    /// gone from the tus server.
     mutating func waitForServer(since start: Date, endsWhenGone: Bool) async -> Step {
         let limit = remaining(since: start)
         onEvent(.waitingForServer(limit))
-        // From here on, a monotonic clock is used: the system clock may be days behind `start`, or jump ahead.
+        // From here on, a monotonic clock is used: the system clock may be days earlier than `start`, or jump ahead.
         let end = ContinuousClock.now + limit
         var checks = 0
         while !control.isStopRequested {
@@ -411,7 +411,7 @@ extension Finalization {
     var isPureQuery: Bool { isQuery && uploader.options.guest == nil }
 
     /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. An upload
-    /// that it reports as whole but never completes is unusable (gighive-d4 contract 4.2).
+    /// that it reports as fully received but never completes is unusable (gighive-d4 contract 4.2).
     mutating func waitForCompletion(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await journal.finalizeRefused()
         switch await tusState() {
@@ -436,8 +436,9 @@ extension Finalization {
         return await retry(pendingAttempts.failures, after: delay, because: error)
     }
 
-    /// Content that was already on the server keeps its ID, and an event that has it does not change (gighive-d4
-    /// contract section 6). The response does not show that; a listing or an earlier upload from this machine does.
+    /// Content that was already on the server keeps its ID, and an event that already has the content does not change
+    /// (gighive-d4 contract section 6). The response does not show that; a listing or an earlier upload from this
+    /// machine does.
     func stateOfKnownContent(_ response: UploadResponse) -> UploadState? {
         let record = recorder.record
         guard response.hasNoTokens, uploader.options.guest == nil, let fileID = response.fileID else { return nil }
@@ -455,7 +456,7 @@ extension Finalization {
         return earlier.contains { InventoryEvent($0.fields) == event } ? .duplicate : .linked
     }
 
-    /// Whether an error is about the upload that is being finalized, so an earlier finalize of this guest's upload has
+    /// Whether an error concerns the upload that is being finalized, so an earlier finalize of this guest's upload has
     /// succeeded.
     func isOfOwnGuestUpload(_ error: GigHiveError) -> Bool {
         uploader.options.guest != nil && error.detail.contains("uq_upload_jobs_job_id") && error.detail.contains(tusID)

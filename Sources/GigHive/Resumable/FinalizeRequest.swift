@@ -72,7 +72,7 @@ enum FinalizeVerdict: Sendable {
     case pending(GigHiveError)
     /// The server can never complete the upload.
     case dead(GigHiveError)
-    /// Stored, and deleted since.
+    /// Stored, then deleted.
     case deleted(GigHiveError)
     /// tus has not notified the application yet that the upload is complete: retry a little later (trap T9).
     case tooEarly(GigHiveError)
@@ -82,11 +82,11 @@ enum FinalizeVerdict: Sendable {
     case usedUp(GigHiveError)
     /// Refused; the bytes stay on the server, and the same ID can be finalized again.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// The server does not accept this type of file, regardless of the details: its bytes there are useless.
+    /// The server does not accept this type of file, regardless of the details: the bytes on the server are useless.
     case unsupportedMedia(GigHiveError)
     /// The script has failed, perhaps after storing the file (trap T7). It is no longer running.
     case broken(GigHiveError)
-    /// The server may still be working on it, or have stored it.
+    /// The server may still be working on the upload, or may have stored it.
     case lost(GigHiveError)
 
     var isStored: Bool { if case .stored = self { true } else { false } }
@@ -192,7 +192,7 @@ enum FinalizeVerdict: Sendable {
         (["Uploaded file is empty"], { .refused($0, mayRepeat: false) }),
     ]
 
-    /// The field that a 400 is about, if the user can correct it (gighive contract 2.5 and section 6).
+    /// The field that a 400 response concerns, if the user can correct it (gighive contract 2.5 and section 6).
     private static func correctableField(_ message: String?) -> String? {
         switch message {
         case let message? where message.hasPrefix("Label is required"): "label"

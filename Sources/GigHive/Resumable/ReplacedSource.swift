@@ -6,8 +6,8 @@ internal import MediaTransport
 /// Files that were copied, restored or touched since their upload started: they are resumed if they still begin with the
 /// bytes that were sent.
 extension Uploader {
-    /// An unfinished upload over tus to the same event, of the same path or inode, if the file begins with the bytes
-    /// that it has sent. An upload whose bytes differ is reported, and stays in the journal.
+    /// An unfinished tus upload to the same event, from the same path or inode, if the file begins with the bytes
+    /// already sent. An upload whose bytes differ is reported and stays in the journal.
     ///
     /// - Throws: `.cancelled`, or a failure of the file or the store.
     func resumableReplaced(

@@ -33,7 +33,7 @@ struct ResumeRun: Sendable {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
             guard end.error?.code != .notResumable, try uploader.canResume(record, after: end) else { return end }
             resolved = end
-            // The server has no part of the upload that could be resumed.
+            // There is nothing on the server that could be resumed.
             if record.transport == .tus, let error = end.error, try tusRecord()?.tusIDs.isEmpty ?? true {
                 onEvent(.restarting(because: error))
                 if error.mayBeUnfinished { onEvent(.leavingUnfinished) }
@@ -52,7 +52,7 @@ struct ResumeRun: Sendable {
         return await uploader.sendOverTus(upload, features, continuing: record, control, onEvent)
     }
 
-    /// Whether the server may already have stored it.
+    /// Whether the server may already have stored the file.
     private func isUnfinished() throws(GigHiveError) -> Bool {
         switch record.transport {
         case .multipart: !record.state.isFinal
@@ -83,7 +83,7 @@ struct ResumeRun: Sendable {
             }
             throw GigHiveError(.notResumable, path: record.path, field: "event_link", value: record.uploadID)
         }
-        // The server would file it in the event of the link (gighive contract section 6).
+        // The server would add the file to the link's event (gighive contract section 6).
         if let event = uploader.options.guest?.event,
             InventoryEvent(date: event.eventDate, orgName: event.orgName) != InventoryEvent(record.fields)
         {

@@ -6,12 +6,12 @@ internal import MediaTransport
 internal import Synchronization
 internal import Tus
 
-/// The tus state of one upload, in memory and in the journal. Only the holder of the upload's lock has one.
+/// The tus state of one upload, in memory and in the journal. Only the holder of the upload's lock has an instance.
 actor TusJournal {
     private let store: TokenStore
     private let now: @Sendable () -> Date
     private(set) var record: TusRecord
-    /// The parts of which this run has begun a chunk.
+    /// The parts for which this run has begun to send a chunk.
     private var begun: Set<Int> = []
     /// Saves run in order: an older state must never replace a newer one.
     private var lastSave: Task<Result<Void, StoreError>, Never>?
@@ -42,7 +42,7 @@ actor TusJournal {
     }
 
     /// A chunk is about to be sent. It is stored if a later run could otherwise send the same chunk in the same size
-    /// again; the others are stored with the next proof.
+    /// again; other chunks are stored with the next proof.
     func begin(_ chunk: TusRecord.Chunk, of part: Int) async throws(StoreError) {
         let last = record.parts[part].lastChunk
         record.parts[part].lastChunk = chunk
@@ -51,8 +51,9 @@ actor TusJournal {
         try await save()
     }
 
-    /// Stores the proof of a part's first bytes. Two are enough: the server certainly has the older one's bytes, and
-    /// perhaps the newer one's. A retried chunk, perhaps of another length, replaces only its own proof.
+    /// Stores the proof of a part's first bytes. Two proofs are enough: the server certainly has the bytes of the older
+    /// one, and perhaps those of the newer one. A retried chunk, perhaps of a different length, replaces only its own
+    /// proof.
     func keep(_ proof: TusProof, of part: Int) async throws(StoreError) {
         let kept = TusRecord.Proof(offset: proof.offset, digest: proof.digest.hex)
         let certain = record.parts[part].proofs.filter { $0.offset < proof.offset }
@@ -100,13 +101,13 @@ actor TusJournal {
         }
     }
 
-    /// The server has refused, and is not working on it.
+    /// The server has refused the finalize request, and is not working on it.
     func finalizeRefused() async throws(StoreError) {
         record.finalizeStartedAt = nil
         try await save()
     }
 
-    /// Divides the file into new parts; the server has none of it.
+    /// Divides the file into new parts, none of which is on the server yet.
     func restart(_ parts: [TusRecord.Part]) async throws(StoreError) {
         record = TusRecord(uploadID: record.uploadID, parts: parts)
         try await save()
@@ -129,7 +130,7 @@ actor TusJournal {
 }
 
 extension TusRecord {
-    /// All uploads that the server may have.
+    /// The IDs of all uploads that may be on the server.
     var tusIDs: [String] {
         var ids = parts.compactMap(\.tusID)
         if let finalTusID, !ids.contains(finalTusID) {
@@ -159,8 +160,9 @@ extension TusError {
     }
 }
 
-/// Limits the concurrent uploads from this machine to a server that allows five unfinished ones for all users together
-/// (gighive-d4 contract 4.5): four, so that one remains for the server's own web page. Processes share them by locks.
+/// Limits the concurrent uploads from this machine to a server that allows five unfinished uploads for all users
+/// together (gighive-d4 contract 4.5): four, so one remains for the server's own web page. Processes share the slots by
+/// using locks.
 final class TusSlots: Sendable {
     static let limit = 4
 
@@ -173,15 +175,15 @@ final class TusSlots: Sendable {
     private let slots = TransferSlots(TusSlots.limit)
     private let state = Mutex(State())
 
-    /// Waits for a slot, first come, first served. A stop makes every holder release its slot, which
-    /// interrupts this wait too.
+    /// Waits for a slot, first come, first served. A stop makes every holder release its slot, which also interrupts
+    /// this wait.
     func take() async -> TusSlot {
         _ = await slots.take()
         return TusSlot(self)
     }
 
     /// Waits until another upload by this process finishes, which makes room on the server. Returns false if there is
-    /// none to wait for.
+    /// no such upload.
     func waitForAnother() async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let mayWait = state.withLock { state in
@@ -244,7 +246,7 @@ final class TusSlot: Sendable {
         if wasCreated { owner.noteEnded() }
     }
 
-    /// Waits until another upload by this process finishes. Returns false if there is none to wait for.
+    /// Waits until another upload by this process finishes. Returns false if there is no such upload.
     func waitForAnother() async -> Bool {
         noteAbandoned()
         return await owner.waitForAnother()

@@ -19,7 +19,7 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
-    /// Whether the file may differ from the one whose bytes were sent, so that every byte on the server needs a proof.
+    /// Whether the file may differ from the one whose bytes were sent; if so, every byte on the server needs a proof.
     let needsProofs: Bool
     /// This upload's slot if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?
@@ -37,8 +37,8 @@ struct TusTransfer: Sendable {
 
     // MARK: Parts
 
-    /// Sends the parts in parallel. The digest of the whole file cannot be computed from theirs, so the file
-    /// is read once more.
+    /// Sends the parts in parallel. The digest of the whole file cannot be computed from the digests of its parts, so
+    /// the file is read once more.
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
         let status = FileIdentity(descriptor: file.descriptor)
         let wholeDigest = Task {
@@ -147,7 +147,7 @@ struct TusTransfer: Sendable {
     private func known(_ index: Int, _ control: TransferControl) async throws(TusError) -> String? {
         let part = await journal.record.parts[index]
         guard let id = part.tusID else { return nil }
-        // Chunks of another size would destroy the file (gighive-d4 contract 4.2).
+        // Chunks of a different size would destroy the file (gighive-d4 contract 4.2).
         if options.fixedChunkBytes != nil, !Uploader.fixedChunkSizes.contains(part.chunkBytes ?? 0) {
             let detail = "the size of its chunks is unknown"
             onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
@@ -197,7 +197,8 @@ struct TusTransfer: Sendable {
         return creation.id
     }
 
-    /// Reports its waits while the tus server is unavailable, and while this process's own uploads occupy its slots.
+    /// Creates an upload. Reports waits while the tus server is unavailable, and while this process's own uploads
+    /// occupy its slots.
     private func creation(
         of byteCount: Int64,
         isPartial: Bool,
@@ -249,8 +250,8 @@ struct TusTransfer: Sendable {
         return creation
     }
 
-    /// `filename`, because without it the server names the file `upload.bin`, and all details, so that they are not lost
-    /// with this machine (gighive contract 4.1 and 4.2).
+    /// `filename`, because without it the server names the file `upload.bin`, and all details, because they must not be
+    /// lost with this machine (gighive contract 4.1 and 4.2).
     private var metadata: [TusMetadata] {
         [TusMetadata("filename", upload.fileName), TusMetadata("filetype", upload.contentType)]
             + upload.details.fields.map { TusMetadata($0.name, $0.value) }
@@ -272,7 +273,7 @@ struct TusTransfer: Sendable {
             },
             keep: { proof in
                 try await journal.keep(proof, of: index)
-                // All of a chunk has been sent except its last byte.
+                // All of the chunk except its last byte has been sent.
                 if proof.offset > part.byteCount / 2 {
                     UploadFailpoint.midPatch.reach()
                 }
@@ -352,7 +353,7 @@ final class TransferStatistics: Sendable {
     }
 }
 
-/// Caches the features of a tus server, so that many uploads query them once. A failed query is repeated.
+/// Caches the features of a tus server, so many uploads query them only once. A failed query is repeated.
 actor TusFeatureCache {
     private typealias Response = Result<TusFeatures?, GigHiveError>
 

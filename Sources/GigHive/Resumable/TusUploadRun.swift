@@ -7,7 +7,7 @@ internal import MediaTransport
 internal import Tus
 
 /// One call to `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize. Each step is in the journal
-/// before the next begins, so that the upload can be resumed after a crash (docs/architecture.md).
+/// before the next begins, so the upload can be resumed after a crash (docs/architecture.md).
 struct TusUploadRun {
     /// Maximum number of times per call that the whole file may be sent again because the server lost it
     /// before storing it.
@@ -58,7 +58,7 @@ struct TusUploadRun {
     // MARK: Ownership
 
     private mutating func run() async throws(GigHiveError) {
-        // The source is locked before the journal is searched, so that two uploads of one file cannot both pass.
+        // The source is locked before the journal is searched; otherwise, two uploads of one file could both pass.
         let sourceLock = try UploadOwnership.ofSource(upload, host: recorder.record.host, in: uploader.directory)
         defer { sourceLock?.release() }
         var earlier = continued
@@ -262,7 +262,7 @@ struct TusUploadRun {
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             statistics: statistics,
-            // As opened: its status may have changed since it was checked.
+            // The status when the file was opened: it may have changed since the check.
             needsProofs: upload.identity != nil
                 && recorder.record.identity != FileIdentity(descriptor: file.descriptor),
             slot: slot,
@@ -274,7 +274,7 @@ struct TusUploadRun {
         return try sent.get()
     }
 
-    /// The upload of an earlier run, if the server has all of it and its digest is known.
+    /// The ID of an upload from an earlier run, if the server has all of it and its digest is known.
     private func completeUpload(_ journal: TusJournal) async throws(TusError) -> String? {
         guard let tusID = await journal.record.finalTusID, recorder.record.checksumSHA256 != nil else { return nil }
         do throws(TusError) {
@@ -350,14 +350,13 @@ extension Uploader {
 
 /// Uploads to a server that counts chunks, limits unfinished uploads, and stores the file with its last chunk.
 extension TusUploadRun {
-    /// On a server that stores the file with its last chunk and limits unfinished uploads: waits until both may happen.
-    /// A waiting upload holds no slot, because another upload may need it.
+    /// On a server that stores the file with its last chunk and limits unfinished uploads: waits for the event's gate
+    /// and for a tus slot. A waiting upload does not hold a slot, because another upload may need it.
     mutating func enterServer() async -> Bool {
         guard features.countsChunks else { return true }
         guard !control.isStopRequested else { return false }
         uploader.permit?.end()
-        // Always in this order, so that no upload keeps a tus slot while the one that has the pass waits for a tus
-        // slot.
+        // Always in this order: no upload may keep a tus slot while the upload that has the pass waits for one.
         slot?.end()
         slot = nil
         guard await pass.enter() else { return false }

@@ -8,8 +8,8 @@ extension Uploader {
     /// Resumes an unfinished upload in the journal: verifies the prefix, sends the rest, finalizes.
     ///
     /// An interrupted multipart upload is resolved, as `resolve` does, and sent again if it is not on the server. An
-    /// upload that the server no longer has is restarted. One that failed with a correctable 400 is finalized with the
-    /// corrected `details`; nil uses those of the row. Canceling the task calls `control.stop()`.
+    /// upload that the server no longer has is restarted. An upload that failed with a correctable 400 is finalized
+    /// with the corrected `details`; nil uses the details in the row. Canceling the task calls `control.stop()`.
     ///
     /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone, or if the row is
     ///   finished or discarded, or requires a login or an event link other than the uploader's; the row is then
@@ -26,10 +26,10 @@ extension Uploader {
         }
     }
 
-    /// Throws if `resume` refuses a row for its state alone.
+    /// Throws if `resume` refuses a row because of its state alone.
     ///
-    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished, or of which nothing is left, because it
-    ///   was discarded or canceled; `.storeUnusable`.
+    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished, or that has nothing left to resume
+    ///   because it was discarded or canceled; `.storeUnusable`.
     public static func checkResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
         guard !record.state.isFinished else {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
@@ -43,7 +43,7 @@ extension Uploader {
     /// Checks an upload as `resume` does, as far as possible without querying the server. If the status of the file has
     /// changed, the bytes that were sent are compared.
     ///
-    /// - Throws: `GigHiveError`: that of `resume`.
+    /// - Throws: `GigHiveError`: the error that `resume` would throw.
     public func rehearseResume(_ record: UploadRecord) async throws(GigHiveError) {
         try Self.checkResumable(record, in: store)
         try Self.checkSource(of: record)
@@ -138,8 +138,9 @@ extension Uploader {
 
     /// Throws unless `discard` may discard a row, as far as is known on this machine.
     ///
-    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, or of which nothing is
-    ///   left, `.unknownOutcome` for one that the server may be storing (unless `evenUnreachable`), `.storeUnusable`.
+    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, or that has nothing left
+    ///   to discard, `.unknownOutcome` for an upload that the server may be storing (unless `evenUnreachable`),
+    ///   `.storeUnusable`.
     public static func checkDiscardable(
         _ record: UploadRecord,
         evenUnreachable: Bool = false,
@@ -173,8 +174,8 @@ extension Uploader {
         }
     }
 
-    /// Deletes an upload that the server refuses regardless of its details (gighive contract 2.4), so that nothing is
-    /// left to resume. A server that does not delete the bytes now removes them later.
+    /// Deletes an upload that the server refuses regardless of its details (gighive contract 2.4), so nothing is left
+    /// to resume. A server that does not delete the bytes now removes them later.
     func removeBytes(of tusID: String, _ journal: TusJournal, control: TransferControl) async throws(StoreError) {
         for id in [tusID] + (await journal.record.tusIDs.filter { $0 != tusID }) {
             guard (try? await tus.terminate(id, control: control)) != nil else { break }
@@ -248,7 +249,7 @@ extension Uploader {
         let isUnfinished = !isNeeded && options.transport == .auto && isUnfinished(upload)
         guard isNeeded || isUnfinished || (options.transport == .auto && isPreferred) else { return nil }
         let features = try await tusFeatures(for: upload, isNeeded: isNeeded, control, onEvent)
-        // Only a multipart upload gets a delete token there (gighive-d4 contract section 3).
+        // Only a multipart upload gets a delete token from such a server (gighive-d4 contract section 3).
         if !isNeeded, !isUnfinished, features?.countsChunks == true, fitsDirectly(upload) { return nil }
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
@@ -378,7 +379,7 @@ extension Uploader {
 
     /// The upload with the event of the guest's link (gighive contract section 6).
     ///
-    /// - Throws: `.termsNotAccepted`, `.invalidEventLink` for a link to another server, `.invalidDetail`.
+    /// - Throws: `.termsNotAccepted`, `.invalidEventLink` for a link to a different server, `.invalidDetail`.
     func asGuest(_ upload: PreparedUpload) throws(GigHiveError) -> PreparedUpload {
         guard let guest = options.guest else { return upload }
         guard guest.acceptsTerms else {

@@ -12,7 +12,7 @@ public struct GigHiveClient: Sendable {
     let timeouts: TransferTimeouts
     /// Whether queries are retried if the application is unavailable (503).
     var repeatsUnavailable = true
-    /// The longest wait of a query; nil for the policy's.
+    /// Maximum time that a query waits; nil for the policy's limit.
     var maximumWait: Duration?
     var now: @Sendable () -> Date = { Date() }
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
@@ -90,9 +90,9 @@ public struct GigHiveClient: Sendable {
         )
     }
 
-    /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). Also the login test:
-    /// any valid user may read it. A filter matches substrings; `|`, `&` and a leading `!` have a special meaning in
-    /// it. `control.abandon()` cancels the request.
+    /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). This is also the login
+    /// test: any valid user may read the listing. A filter matches substrings; `|`, `&` and a leading `!` have a
+    /// special meaning in it. `control.abandon()` cancels the request.
     public func listing(
         page: Int64 = 1,
         view: ListingPage.View = .event,
@@ -139,7 +139,7 @@ public struct GigHiveClient: Sendable {
         var byteCount: Int64?
     }
 
-    /// A served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
+    /// Queries a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
     ///
     /// A response without a length may come from any web server. PHP behind recent releases of Apache does not send one
     /// either (gighive-d4 contract section 2), but it serves ranges, which state the length.
@@ -162,7 +162,7 @@ public struct GigHiveClient: Sendable {
     }
 
     /// The length of a served file from its first byte (RFC 9110 section 14.4: `Content-Range: bytes 0-0/LENGTH`); nil
-    /// if the server does not serve ranges of it.
+    /// if the server does not serve ranges of the file.
     private func servedByteCount(_ path: String, control: TransferControl) async throws(GigHiveError) -> Int64? {
         var request = request(.get, path)
         request.headers.append(HTTPHeader("Range", "bytes=0-0"))
@@ -242,7 +242,8 @@ public struct GigHiveClient: Sendable {
     }
 }
 
-/// A login that a server issued (gighive-d4 contract section 12). Neither description nor reflection shows the token.
+/// A login that a server issued (gighive-d4 contract section 12). Neither the description nor reflection shows the
+/// token.
 public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     /// The token. Secret.
@@ -319,8 +320,8 @@ extension GigHiveClient {
         return true
     }
 
-    /// The credentials that the login check (`GET /api/verify.php`) requires from a request without any; nil for other
-    /// responses.
+    /// The credentials that the login check (`GET /api/verify.php`) requires from a request without credentials; nil
+    /// for other responses.
     package func loginSupport() async throws(GigHiveError) -> LoginChallenge? {
         let response = try await send(request(.get, "/api/verify.php", isAuthorized: false))
         let challenge = LoginChallenge.of(response.head, body: response.body)
@@ -329,7 +330,7 @@ extension GigHiveClient {
         return ["unauthenticated", "invalid_token", "token_expired"].contains(error) ? .login : nil
     }
 
-    /// The credentials that the listing requires, from the response to a request without any; nil if the server
+    /// The credentials that the listing requires, from the response to a request without credentials; nil if the server
     /// requires none for the listing, or its response does not show it.
     func requiredCredentials() async throws(GigHiveError) -> LoginChallenge? {
         let query = [(name: "format", value: "json"), (name: "page", value: "1")]

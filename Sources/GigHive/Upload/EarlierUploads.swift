@@ -34,7 +34,7 @@ struct EarlierUploads {
         return try await known(rows.filter(\.state.isFinal))
     }
 
-    /// The result, if it can be determined without resolving a row, which is safe without owning the file. Nil if `end`
+    /// The result, if it can be determined without resolving a row, which is safe without owning the file. nil if `end`
     /// must decide.
     func endOfFinished() async throws(GigHiveError) -> UploadResult? {
         let rows = try uploader.rows(of: upload)
@@ -42,8 +42,8 @@ struct EarlierUploads {
         return try await known(rows)
     }
 
-    /// Whether the server may have stored the upload of a row. It has not stored a tus upload that was never
-    /// finalized; `TusUploadRun` resumes that, or leaves it to `resume`.
+    /// Whether the server may have stored the upload of a row. It has not stored a tus upload that was never finalized;
+    /// `TusUploadRun` resumes such an upload, or leaves it to `resume`.
     private func isUnfinished(_ row: UploadRecord) throws(GigHiveError) -> Bool {
         guard !row.state.isFinal else { return false }
         return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
@@ -72,8 +72,8 @@ struct EarlierUploads {
     // MARK: Guests
 
     /// A guest cannot query files. Only an approved upload is known to be stored: a deletion changes it to rejected
-    /// (gighive contract section 5), but leaves a pending one pending. A pending upload is therefore repeated, and the
-    /// server decides.
+    /// (gighive contract section 5), but leaves a pending upload pending. A pending upload is therefore repeated, and
+    /// the server decides.
     private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         var row = row
         if try uploader.mayBeFinalizing(row) {
@@ -106,10 +106,10 @@ struct EarlierUploads {
 
     // MARK: Known files
 
-    /// Whether the server is known to have the bytes in that event, so sending them would only cause a 409
+    /// The result if the server is known to have the bytes in that event, so sending them would only cause a 409
     /// (gighive contract section 3): this machine has uploaded them there, from this path or another, or the listing
-    /// shows them there. For another event they are sent, because D3 links them only then, and the dialect is unknown
-    /// beforehand. Files deleted by this machine are always sent again.
+    /// shows them there. For a different event, they are sent, because D3 links them only then, and the dialect is
+    /// unknown beforehand. Files deleted by this machine are always sent again.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.again else { return nil }
         if let digest {
@@ -121,7 +121,8 @@ struct EarlierUploads {
         return try await sentFromHere(checksum)
     }
 
-    /// As above, for a digest. With `isServed`, the listing is read without checking the media first.
+    /// The result if the server is known to have the bytes with this digest in that event. With `isServed`, the listing
+    /// is read without checking the media first.
     func known(_ checksum: String, isServed: Bool = false) async throws(GigHiveError) -> UploadResult? {
         if let end = try await sentFromHere(checksum) {
             return end
@@ -143,9 +144,9 @@ struct EarlierUploads {
 
     /// The name under which the event's file is served, from the listing or, if that is not read, by its ID, because
     /// sending the file again costs more than a request. The ID proves nothing about the event: it suffices for a file
-    /// that the server confirmed as uploaded or linked, unless the listing of that day shows that it was moved since;
-    /// it does not suffice for a duplicate, which releases up to 0.1.0 recorded without a query. Nil if the file does
-    /// not exist.
+    /// that the server confirmed as uploaded or linked, unless the listing for that day shows that it has since been
+    /// moved; it does not suffice for a duplicate, which releases up to 0.1.0 recorded without a query. nil if the file
+    /// does not exist.
     private func confirmed(
         _ state: UploadState,
         _ fileID: Int64,
@@ -268,11 +269,11 @@ struct DuplicateCheck: Sendable {
     enum Finding: Sendable {
         /// The event has these bytes.
         case inEvent(fileID: Int64?, ServedName)
-        /// Other events have them; this one does not.
+        /// Other events have the bytes; this one does not.
         case elsewhere(fileID: Int64?, ServedName)
-        /// No event has them: the server stored the file without adding it to its event (trap T7).
+        /// No event has the bytes: the server stored the file without adding it to its event (trap T7).
         case noEvent(fileID: Int64, ServedName)
-        /// The server has them; whether the event does could not be checked.
+        /// The server has the bytes; whether the event has them could not be checked.
         case eventUnknown(fileID: Int64, GigHiveError)
         /// The server contradicts its response.
         case contradicted(GigHiveError)
@@ -292,7 +293,7 @@ struct DuplicateCheck: Sendable {
             return .contradicted(otherBytes(sent, stated, fileID))
         }
         var served = ServedName(kind: nil)
-        // An event link grants no permission to query files.
+        // An event link does not grant permission to query files.
         if uploader.options.guest == nil {
             do throws(GigHiveError) {
                 guard let asset = try await uploader.client.asset(fileID) else {
@@ -365,8 +366,8 @@ struct DuplicateCheck: Sendable {
     }
 
     /// The meaning of a success without a delete token: usually the server already had the bytes, and added them to the
-    /// event (D3, `linked`) or assigned them another number (D1, `duplicate`). Nil if the server does not show that; it
-    /// may also send no token for new bytes.
+    /// event (D3, `linked`) or assigned them a different number (D1, `duplicate`). Returns nil if the server does not
+    /// show that; the token may be missing even for new bytes.
     func content(
         ofTokenless response: UploadResponse,
         checksum: String?,

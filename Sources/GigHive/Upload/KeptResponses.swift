@@ -12,14 +12,14 @@ public struct KeptResponse: Sendable, Equatable {
     public var host: String?
     /// The status of the response; nil if it is unknown.
     public var status: Int?
-    /// When it arrived.
+    /// When the response arrived.
     public var receivedAt: Date
     public var sizeBytes: Int
-    /// Whether a delete token was found in it.
+    /// Whether a delete token was found in the response.
     public var hasToken: Bool
     /// The file's ID on the server, if the response or the journal has it.
     public var fileID: Int64?
-    /// The file it is stored in.
+    /// Path of the file that contains the response.
     public var path: String
 }
 
@@ -67,10 +67,10 @@ public struct KeptResponses: Sendable {
         public var wasStored: Bool
     }
 
-    /// Stores the token of a response, or one that the user typed. Sends nothing.
+    /// Stores the token from a response, or a token that the user typed. Sends nothing.
     ///
     /// `typed` replaces the token in the response. If `fileID` is nil, the ID in the response is used; if `server` is
-    /// nil, that of the response's upload. With `isDryRun`, nothing is changed.
+    /// nil, the server of the response's upload is used. With `isDryRun`, nothing is changed.
     public func adopt(
         _ source: Source,
         typed: DeleteToken? = nil,
@@ -84,7 +84,7 @@ public struct KeptResponses: Sendable {
             if let typed { response.deleteToken = typed }
             if case .token(let token) = source { response.deleteToken = token }
             guard let token = response.deleteToken else { throw AdoptionError.noToken }
-            // A response about another file is not reused for this file.
+            // A response about a different file is not reused for this file.
             if let fileID, typed == nil, let own = response.fileID, own != fileID { throw AdoptionError.otherFile(own) }
             guard let id = fileID ?? response.fileID ?? content.record?.fileID else { throw AdoptionError.noFileID }
             response.fileID = id
@@ -226,7 +226,7 @@ public enum AdoptionError: Error, Sendable {
     case noServer
     /// The upload was sent to this server.
     case otherServer(String)
-    /// Another file of the host has this token.
+    /// Another file on the host has this token.
     case tokenInUse
     /// The entry of the file with this ID was removed on this machine, for example by a deletion.
     case removed(Int64)

@@ -14,7 +14,7 @@ struct OutcomeInquiry: Sendable {
         var finishedChecks = 2
         /// Consecutive checks without a web server at the address, after which the inquiry ends.
         var unreachableChecks = 3
-        /// The longest wait of a request in the last check, for a server that limits the rate of requests.
+        /// Maximum time that a request in the last check waits, for a server that limits the rate of requests.
         var lastWait = Duration.seconds(10)
         /// Limit for the last check.
         var lastCheck = Duration.seconds(30)
@@ -44,7 +44,7 @@ struct OutcomeInquiry: Sendable {
     enum Finding: Sendable {
         /// On the server.
         case present(Copy)
-        /// Neither the event nor the server's list of files has it.
+        /// Neither the event nor the server's list of files has the file.
         case absent
         /// The server did not show whether it has the file.
         case noResponse(GigHiveError)
@@ -107,8 +107,8 @@ struct OutcomeInquiry: Sendable {
     }
 
     /// Whether the media are served with this extension. A brief query, used only to decide whether the listing is
-    /// read. Also true if this user may not see the media; false if the server is unavailable. Throws if the network
-    /// failed.
+    /// read. Returns true even if this user may not see the media; false if the server is unavailable. Throws if the
+    /// network failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {
             return try await client.briefly(control) { (client) async throws(GigHiveError) in
@@ -189,7 +189,7 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
-    /// The kind under which the media are served with the length of the upload. A file of another length is no
+    /// The kind under which the media are served with the length of the upload. A file with a different length is not
     /// evidence: the server may still be writing it, or have kept part of it. Without a length, nothing shows that the
     /// response is about a file.
     private func servedKind(control: TransferControl) async throws(GigHiveError) -> String? {
@@ -237,7 +237,7 @@ extension GigHiveError {
 /// Resolves a row left by an exited process (docs/architecture.md: a row in `sending` is never simply "not sent").
 struct UploadResolution {
     let uploader: Uploader
-    /// Corrected details for a repeated finalize; nil for those of the row.
+    /// Corrected details for a repeated finalize; nil for the details in the row.
     let details: UploadDetails?
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
@@ -258,7 +258,7 @@ struct UploadResolution {
         let uploadID = recorder.record.uploadID
         let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
         defer { lock.release() }
-        // Its response may be on disk but not adopted yet.
+        // The response to the upload may be on disk, but not adopted yet.
         let rescued = try await adopt(uploadID)
         recorder.result.warnings += rescued.filter(\.isOfStoredToken)
         if recorder.record.transport == .tus && recorder.record.state != .finalized {
@@ -426,7 +426,7 @@ struct UploadResolution {
 }
 
 extension UploadWarning {
-    /// Whether it is about a token that is now in the store.
+    /// Whether the warning concerns a token that is now in the store.
     fileprivate var isOfStoredToken: Bool {
         if case .rescued = self { true } else { false }
     }

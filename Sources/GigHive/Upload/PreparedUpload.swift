@@ -36,7 +36,7 @@ internal import Synchronization
     /// Warnings from the checks, for every transport.
     public var warnings: [UploadWarning] { values.warnings }
 
-    /// The same upload with other details.
+    /// This upload with different details.
     func with(_ details: UploadDetails) -> PreparedUpload {
         var changed = values
         changed.details = details
@@ -138,7 +138,8 @@ extension MediaType {
         descriptor.flatMap { try? FileBytes.read($0, at: 0, count: prefixCount) } ?? []
     }
 
-    /// Like `declared`, reading the content only if the name is unknown, or is that of a container for either kind.
+    /// Like `declared`, reading the content only if the name is unknown, or belongs to a container format for either
+    /// kind.
     fileprivate static func declared(
         fileName: String,
         _ prefix: () throws(SourceFileError) -> [UInt8]
@@ -151,7 +152,7 @@ extension MediaType {
 }
 
 extension PreparedUpload {
-    /// Opens the source again, for sending. Throws `.sourceChanged` if it is not the file that was checked, or was
+    /// Opens the source again, for sending. Throws `.sourceChanged` if the file is not the one that was checked, or was
     /// modified.
     func open() throws(GigHiveError) -> FileContent {
         if let spool = self.spool {
@@ -179,8 +180,8 @@ extension PreparedUpload {
 }
 
 enum FileDigest {
-    /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or a file with another identity,
-    /// or after a stop.
+    /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or a file with a different
+    /// identity, or after a stop.
     static func hex(path: [UInt8], identity: FileIdentity?, until control: TransferControl? = nil) async -> String? {
         guard let identity, let file = try? SourceFile(path: path), file.status == identity,
             let digest = try? await of(file.descriptor, byteCount: identity.size, until: control),
@@ -278,8 +279,8 @@ final class LookAhead: Sendable {
     private let questions = TransferControl()
     private let state = Mutex(State())
 
-    /// - Returns: Nil if it cannot pay off: for a small file, one whose digest is already known, or a
-    ///   forced or guest upload.
+    /// - Returns: nil if looking ahead cannot pay off: for a small file, one whose digest is already known, or a forced
+    ///   or guest upload.
     init?(_ uploader: Uploader, _ upload: PreparedUpload, control: TransferControl) {
         guard upload.sizeBytes >= uploader.options.lookAheadBytes, upload.identity != nil, !uploader.options.again,
             uploader.options.guest == nil, uploader.knownDigest(upload) == nil

@@ -68,7 +68,7 @@ public enum RescueAdoption {
                 } ?? false
             return releaseUnlessNeeded(abandoned, response, isTokenStored: isStored, checksum: record.checksumSHA256)
         }
-        // An invalid response may lack the ID that a query has found since.
+        // An invalid response may lack an ID that a query has since found.
         response.fileID = response.fileID ?? record.fileID
         if let token = response.deleteToken, try store.hasToken(token, host: record.host, ofOtherThan: response.fileID)
         {
@@ -102,7 +102,7 @@ public enum RescueAdoption {
     }
 
     /// A token in a response whose status contradicts it: it is stored for the ID in the response, or for the file that
-    /// the server has reported since. A query determines the outcome of the upload.
+    /// the server has since reported. A query determines the outcome of the upload.
     private static func adoptUnconfirmed(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,
@@ -130,7 +130,7 @@ public enum RescueAdoption {
         _ abandoned: StoredResponse,
         _ recorder: inout UploadOutcomeRecorder
     ) async {
-        // Whether the body was complete is unknown here; a refusal that depends on it is left to a query.
+        // Whether the body was complete is unknown here; a refusal that depends on that is left to a query.
         switch UploadVerdict.of(response, head: HTTPResponseHead(status: response.status), bodyComplete: true) {
         case .stored(let response):
             await recorder.commit(response, isSourceUnchanged: true, rescuePath: abandoned.path)
@@ -143,7 +143,7 @@ public enum RescueAdoption {
         }
     }
 
-    /// The response to a finalize. One without a result only shows whether that finalize may still be in flight.
+    /// The response to a finalize. A response without a result only shows whether that finalize may still be in flight.
     private static func recordFinalize(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,

@@ -15,7 +15,7 @@ struct UploadAttempt: Sendable {
     /// Whether the file still had the sent bytes at the end of the attempt; later changes do not count. Unless the
     /// server has stored the file, only its status is compared.
     let isSourceUnchanged: Bool
-    /// Since the last byte of the file was read for sending.
+    /// Time since the last byte of the file was read for sending.
     let timeSinceBody: Duration
 
     /// Sends the file once, under the control `transfer`, which is linked to the user's. Throws if nothing
@@ -53,7 +53,7 @@ struct UploadAttempt: Sendable {
             }
         }
         defer { control.endObserving(observer) }
-        // Every dialect has the oldest of the three paths (gighive contract 2.1); only JSON is accepted (trap T1).
+        // Every dialect supports the oldest of the three paths (gighive contract 2.1); only JSON is accepted (trap T1).
         let request = HTTPRequest(
             .post,
             uploader.client.server.resource("/api/uploads.php"),
@@ -93,7 +93,7 @@ struct UploadAttempt: Sendable {
 }
 
 /// Runs once, when the whole body has been sent: finishes the digest and records it in the journal with the state
-/// `sent`, so that a later process can query the server for the file without reading it again.
+/// `sent`, so a later process can query the server for the file without reading it again.
 private final class BodyEnd: Sendable {
     /// Below this size a later process reads the file again; a write to disk would cost more than the upload.
     private static let smallestNoted: Int64 = 1 << 20
@@ -152,14 +152,14 @@ private final class BodyEnd: Sendable {
 indirect enum UploadVerdict: Sendable {
     /// Now on the server, according to the response.
     case stored(UploadResponse)
-    /// The server refused the bytes because it has them: to be confirmed.
+    /// The server refused the bytes because it already has them; to be confirmed.
     case duplicate(UploadResponse)
     /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished,
     /// and may or may not have the file.
     case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// It may or may not be on the server: a query determines that. `isServerFinished` if the server is no longer
+    /// The file may or may not be on the server: a query determines that. `isServerFinished` if the server is no longer
     /// working on it, so a few checks suffice.
     case unknown(GigHiveError, isServerFinished: Bool)
 
@@ -185,7 +185,8 @@ indirect enum UploadVerdict: Sendable {
         case 409:
             return .duplicate(response)
         case 400 where !isJSON && !bodyComplete:
-            // From a web server or proxy that did not receive the whole request; the application responds in JSON.
+            // This comes from a web server or proxy that did not receive the whole request; the application responds in
+            // JSON.
             return .refused(error, mayRepeat: !error.isOfHTTPSPort)
         case 400..<500 where !refusals.contains(head.status):
             // A proxy may send this while the application is still processing a complete body.

@@ -5,7 +5,7 @@ public import MediaStore
 internal import Synchronization
 
 /// The details of a file that are sent with its bytes (gighive contract 2.1). Created by `UploadDetails.validated`, so
-/// that a value contains nothing that the server would refuse only after the whole body.
+/// a value contains nothing that the server would refuse only after the whole body.
 public struct UploadDetails: Sendable, Equatable {
     /// `YYYY-MM-DD`, a real calendar date.
     public var eventDate: String
@@ -244,7 +244,7 @@ enum AcceptedMedia {
     }
 }
 
-/// The observed size limit of a server for one request: no response reports the limits of PHP and proxies (trap T23).
+/// A server's observed size limit for one request: no response reports the limits of PHP and proxies (trap T23).
 final class DirectLimit: Sendable {
     private let smallestRefused = Mutex(Int64.max)
 

@@ -4,7 +4,7 @@ internal import MediaSystem
 enum UploadFailpoint: String, CaseIterable, Failpoint {
     /// The intent row is written; nothing is sent.
     case afterIntent
-    /// A part of the body is sent.
+    /// Part of the body is sent.
     case midBody
     /// Every byte is sent; the response is pending.
     case afterBody

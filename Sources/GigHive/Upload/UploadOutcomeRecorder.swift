@@ -13,7 +13,7 @@ struct UploadOutcomeRecorder {
     var isPlanned = false {
         didSet { result.uploadID = isPlanned ? record.uploadID : nil }
     }
-    /// Whether the token is committed immediately, without waiting for those of other uploads.
+    /// Whether the token is committed immediately, without waiting for the tokens of other uploads.
     var isUrgent = true
     /// Whether the part of the response with the token is only in the rescue file.
     var keepsResponse = false
@@ -70,8 +70,8 @@ extension UploadOutcomeRecorder {
         try await GigHiveError.writing(await store.note(record.uploadID, change))
     }
 
-    /// Removes the intent, because nothing is sent. One that cannot be removed is resolved like that
-    /// of a killed process.
+    /// Removes the intent, because nothing is sent. An intent that cannot be removed is resolved like the intent of a
+    /// killed process.
     mutating func withdrawIntent() async {
         guard isPlanned else { return }
         try? await store.withdraw(record.uploadID)
@@ -114,8 +114,8 @@ extension UploadOutcomeRecorder {
         try await store.note(record.uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
     }
 
-    /// All bytes were sent from this file. A file that replaced the one in the row is recorded only now, because until
-    /// now, bytes on the server might be those of the earlier file.
+    /// All bytes were sent from this file. A file that replaced the one in the row is recorded only at this point,
+    /// because bytes on the server might previously have come from the earlier file.
     mutating func noteReplaced(by identity: FileIdentity) throws(StoreError) {
         guard record.identity != identity else { return }
         record.identity = identity
@@ -123,7 +123,7 @@ extension UploadOutcomeRecorder {
     }
 
     /// Records, before finalize is sent again, that the response to an earlier one was lost. The response to the second
-    /// never has a token (trap T8); a process that adopts it must not mistake it for the first.
+    /// request never has a token (trap T8); a process that adopts it must not mistake it for the first response.
     mutating func noteLoss() async throws(StoreError) {
         guard !record.state.isFinal, record.state != .unknownOutcome else { return }
         record.state = .unknownOutcome
@@ -219,8 +219,8 @@ extension UploadOutcomeRecorder {
 
     /// The server has responded with success: stores the token, a guest's receipt, and the result in one transaction.
     ///
-    /// A file that changed during the upload, or arrived damaged, becomes `failed`, with its token stored, so that the
-    /// bad copy can be deleted. A token that cannot be stored leaves the upload `finalized`, its response in the rescue
+    /// A file that changed during the upload, or arrived damaged, becomes `failed`, and its token is stored, so the bad
+    /// copy can be deleted. A token that cannot be stored leaves the upload `finalized`, its response in the rescue
     /// file and the token in `result.unstoredToken`.
     ///
     /// `tokenless` is the meaning of a success without a token; nil if it is unknown.
@@ -233,7 +233,7 @@ extension UploadOutcomeRecorder {
         // An earlier attempt may have an unknown outcome.
         result.error = nil
         describe(response)
-        // The response has the name of the file that was sent; the server keeps the earlier name.
+        // The response contains the name of the file that was sent; the server keeps the earlier name.
         if let served = tokenless?.served { result.mediaURL = mediaURL(served) }
         let problem = problem(response, isSourceUnchanged: isSourceUnchanged)
         let tokens =
@@ -436,8 +436,8 @@ extension UploadOutcomeRecorder {
         end(.refusedDuplicate, error)
     }
 
-    /// A refusal that an earlier process received and did not confirm. Only a refusal by D3 is about bytes of the event
-    /// itself; for others, the server is queried later.
+    /// Records a refusal that an earlier process received and did not confirm. Only a refusal by D3 concerns bytes in
+    /// the event itself; for others, the server is queried later.
     mutating func endAsUnconfirmedDuplicate(_ response: UploadResponse) {
         guard response.dialect == .assets, let checksum = response.checksumSHA256, checksum == record.checksumSHA256
         else {
@@ -542,8 +542,8 @@ extension UploadOutcomeRecorder {
         unconfirmed = isConfirmation || response?.deleteToken == nil ? nil : response
     }
 
-    /// Stores the token of an unconfirmed response for the file that the server reports, unless the response is
-    /// about another file.
+    /// Stores the token of an unconfirmed response for the file that the server reports, unless the response concerns a
+    /// different file.
     mutating func storeToken(confirmedBy fileID: Int64?) async {
         guard var response = unconfirmed, let fileID, response.fileID ?? fileID == fileID else { return }
         response.fileID = fileID

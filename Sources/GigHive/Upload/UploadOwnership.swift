@@ -3,7 +3,7 @@ internal import MediaSystem
 
 /// The locks of a running upload: its source on this server, and its row in the journal.
 enum UploadOwnership {
-    /// The lock on a file and a host, so that only one process of this machine uploads it; nil for a source without
+    /// The lock on a file and a host, so only one process on this machine uploads it; nil for a source without an
     /// identity, which no other process can open. Throws `.uploadInProgress`.
     static func ofSource(
         _ upload: PreparedUpload,

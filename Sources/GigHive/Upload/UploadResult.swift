@@ -31,7 +31,8 @@ public import MediaTransport
         public var hasDeleteToken = false
         /// The details sent with the file.
         public var details: UploadDetails?
-        /// The details that the server stored, from its response; nil if there was no response, or it has no details.
+        /// The details that the server stored, from its response; nil if there was no response, or if it contains no
+        /// details.
         public var stored: StoredFacts?
         /// Address of the stored media.
         public var mediaURL: String?
@@ -41,14 +42,14 @@ public import MediaTransport
         public var isTokenlessByDesign = false
         /// Status of the last response.
         public var httpStatus: Int?
-        /// Whether a request of this run sent content that the server may have kept or processed.
+        /// Whether a request in this run sent content that the server may have kept or processed.
         var hasSentContent = false
         /// Body bytes sent in the last attempt.
         public var bytesSent: Int64 = 0
         /// From preflight to the result.
         public var duration = Duration.zero
         public var attempts: Int = 0
-        /// Whether it was resumed from an earlier run.
+        /// Whether the upload was resumed from an earlier run.
         public var isResumed = false
         /// The transport used.
         public var transport = UploadTransport.multipart
@@ -56,10 +57,11 @@ public import MediaTransport
         public var plannedTransport: PlannedTransport?
         /// Whether nothing was sent because the server was known to have the bytes.
         public var isSkipped = false
-        /// Whether it is sent with an event link instead of a login.
+        /// Whether the file is sent with an event link instead of a login.
         public var isGuest = false
         public var guest: GuestReceipt?
-        /// The last known state of a guest's earlier upload, to which `guest` then belongs; nil if it is not known.
+        /// The last known state of a guest's earlier upload, to which `guest` then belongs; nil if the state is not
+        /// known.
         public var guestState: GuestState?
         /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
         public var isDeletableDuplicate = false
@@ -75,7 +77,7 @@ public import MediaTransport
     /// 2,000 instructions.
     @Boxed package private(set) var values: Values
 
-    /// A member of `Values`; changing it copies them if another result shares them.
+    /// A member of `Values`; changing it copies the values if another result shares them.
     public subscript<Member>(dynamicMember path: WritableKeyPath<Values, Member>) -> Member {
         _read { yield values[keyPath: path] }
         _modify { yield &values[keyPath: path] }
@@ -85,7 +87,7 @@ public import MediaTransport
         values = Values(path: path, state: state, server: server, fileName: fileName)
     }
 
-    /// The result of an upload of the journal before anything is sent.
+    /// The result of an upload in the journal before anything is sent.
     package init(of record: UploadRecord) {
         self.init(path: record.path, fileName: record.path.fileName, server: record.baseURL)
         self.uploadID = record.uploadID
@@ -118,7 +120,7 @@ public enum UploadWarning: Sendable, Equatable {
     case tokenKept(rescuePath: String)
     /// A response that could not be read completely and may contain a delete token is kept in this file.
     case responseKept(path: String)
-    /// The server had the file from an earlier upload from this machine, whose delete token was lost.
+    /// The server already had the file from an earlier upload by this machine, whose delete token was lost.
     case tokenLostEarlier
     /// The server refused the file as a duplicate. It may have been stored by an attempt from this machine whose
     /// response a proxy replaced; its delete token is then lost.
@@ -142,7 +144,7 @@ public enum UploadWarning: Sendable, Equatable {
 
 /// The limitations of a server with tus in PHP (gighive-d4 contract sections 3 and 4).
 public struct TusLimits: Sendable, Equatable {
-    /// Whether the server issues no delete token even though the user could use one.
+    /// Whether the server does not issue a delete token even though the user could use one.
     public var isWithoutToken: Bool
     /// Names of the details that the server ignores.
     public var ignoredDetails: [String] = []
@@ -183,7 +185,7 @@ public enum UploadEvent: Sendable {
 
 /// Facts from the store and the row.
 extension UploadOutcomeRecorder {
-    /// The entry for the token of a response; nil without token or ID.
+    /// The entry for the token of a response; nil without a token or an ID.
     func entry(_ response: UploadResponse) -> TokenEntry? {
         guard let token = response.deleteToken, let fileID = response.fileID else { return nil }
         // The server normalizes text (trap T27): operators see and search for the normalized text.

@@ -47,9 +47,9 @@ struct UploadRun {
     mutating func perform() async -> UploadResult {
         do throws(GigHiveError) {
             let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
-            // A file whose digest is known was probably uploaded earlier: checking that takes no lock.
+            // A file whose digest is known was probably uploaded earlier: checking that does not require a lock.
             if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) { return adopt(end) }
-            // The source is locked before the journal is searched, so that two uploads of one file cannot both pass.
+            // The source is locked before the journal is searched; otherwise, two uploads of one file could both pass.
             let sourceLock = try UploadOwnership.ofSource(upload, host: recorder.record.host, in: uploader.directory)
             defer { sourceLock?.release() }
             if let end = try await lookUp(earlier, onlyFinished: false) { return adopt(end) }
@@ -263,7 +263,7 @@ struct UploadRun {
             since: attempt.began
         )
         if hasLostResponse, case .inEvent(let fileID, let served) = finding {
-            // The event did not have it before the attempt whose response was lost.
+            // The event did not have the file before the attempt whose response was lost.
             let copy = OutcomeInquiry.Copy(fileID: fileID, served: served, placement: .event)
             recorder.endAsPresent(copy, cause: nil)
         } else {

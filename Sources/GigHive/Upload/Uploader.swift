@@ -18,8 +18,8 @@ public struct Uploader: Sendable {
     var schedule = OutcomeInquiry.Schedule()
     /// Retries of finalize while the tus server has not notified the application that an upload is complete.
     @Boxed var finalizeRetry = RetryPolicy.finalize
-    /// Retries of finalize while the server still reports a complete upload as pending; one that is still pending after
-    /// them never completes.
+    /// Retries of finalize while the server still reports a complete upload as pending; an upload that is still pending
+    /// after these retries never completes.
     @Boxed var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
@@ -32,7 +32,7 @@ public struct Uploader: Sendable {
     var permit: TransferPermit?
     /// Set while a batch of parallel uploads runs: tokens are committed in groups.
     var groupsCommits = false
-    /// Set while a batch of parallel uploads runs: limits the number of them that query the server for earlier uploads.
+    /// Set while a batch of parallel uploads runs: limits how many of them query the server for earlier uploads.
     var lookups: TransferSlots?
     /// An intent that was written ahead is written again if the upload begins more than this much later.
     var intentLifetime = Duration.seconds(1)
@@ -71,7 +71,7 @@ public struct Uploader: Sendable {
         inventory = ServerInventory(client)
     }
 
-    /// Opens the token store of a directory and creates an uploader with it.
+    /// Opens the token store in a directory and creates an uploader with it.
     ///
     /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and not changed.
     public init(
@@ -118,7 +118,7 @@ public struct Uploader: Sendable {
             return await sendOverTus(upload, features, control, onEvent)
         } catch {
             if error.endsRun { onRunFailure?(error) }
-            // It was never planned.
+            // The upload was never planned.
             var result = UploadResult(of: upload, server: client.server.description)
             result.state = error.code == .cancelled ? .cancelled : .failed
             result.error = error
@@ -126,7 +126,7 @@ public struct Uploader: Sendable {
         }
     }
 
-    /// Uploads over tus, or as multipart if the server accepts no more unfinished uploads.
+    /// Uploads over tus, or as multipart if the server does not accept further unfinished uploads.
     func sendOverTus(
         _ upload: PreparedUpload,
         _ features: TusFeatures,
@@ -186,8 +186,8 @@ public struct Uploader: Sendable {
         }
     }
 
-    /// Runs work in its own task that is awaited here, so that canceling the caller cannot interrupt the bookkeeping
-    /// after the last byte; it becomes a graceful stop instead.
+    /// Runs work in its own task that is awaited here, so canceling the caller cannot interrupt the bookkeeping after
+    /// the last byte; it becomes a graceful stop instead.
     func shielded(
         _ control: TransferControl,
         _ work: @escaping @Sendable () async -> UploadResult
@@ -232,7 +232,7 @@ public struct Uploader: Sendable {
         DuplicateCheck(uploader: self, event: InventoryEvent(details), control: control)
     }
 
-    /// For a row in the journal, whose checksum is known by now.
+    /// Creates an inquiry for a row in the journal, whose checksum is known by now.
     func inquiry(_ recorder: UploadOutcomeRecorder, of details: UploadDetails, checksum: String) -> OutcomeInquiry {
         inquiry(
             checksum: checksum,
@@ -289,7 +289,7 @@ extension Uploader {
             return true
         }
         guard mayReadAgain else { return false }
-        // Another file may have replaced it. A file that was renamed or removed still has its bytes.
+        // A different file may have replaced this one. A file that was renamed or removed still has its bytes.
         let current = try? SourceFile(path: upload.path)
         guard current != nil || FileIdentity.isMissing(upload.path) else { return false }
         defer { withExtendedLifetime(current) {} }
@@ -360,7 +360,7 @@ public struct UploadOptions: Sendable {
     public var parallelParts: Int
     /// An event link instead of a login; uploads then go over tus only.
     public var guest: GuestAccess?
-    /// A file of at least this size in bytes that is sent slowly is hashed ahead of its transfer, so that a copy on the
+    /// A file of at least this size in bytes that is sent slowly is hashed ahead of its transfer, so a copy on the
     /// server is found before all of it is sent.
     public var lookAheadBytes: Int64 = 8 << 20
 
@@ -374,7 +374,7 @@ public struct UploadOptions: Sendable {
         case tus
     }
 
-    /// Creates a set of options; the defaults are those of the command line.
+    /// Creates a set of options; the defaults are those used by the command line.
     public init(
         maximumBytes: Int64 = 6_442_450_944,
         anyExtension: Bool = false,

@@ -6,8 +6,8 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Submits one record, or queries whether it is on the server, and stores each step before the next one. It can access
-/// the store but not the vault.
+/// Submits one record, or queries whether it is on the server, and stores each step before the next. It can access the
+/// store but not the vault.
 struct CaptureExchange: Sendable {
     let sender: CaptureSender
     let library: LibraryStore
@@ -16,7 +16,7 @@ struct CaptureExchange: Sendable {
 
     struct Progress {
         var record: CaptureRecord
-        /// Another submission of a record that the server may have; stored when it is sent.
+        /// A new submission of a record that the server may already have; stored when it is sent.
         var resubmission: CaptureRecord.Submission?
         var notices: [CaptureNotice] = []
         /// Number of seconds by which the server's clock is ahead.
@@ -111,8 +111,8 @@ struct CaptureExchange: Sendable {
             progress.record.earlierSubmissions = nil
             try accept(&progress, id, url, status: 202)
         case .duplicate(let id?):
-            // The server returns an ID only to the device that owns the capture (contract 3.4 no. 4). Earlier attempts of
-            // this record, if any, were refused, so the ID is that of a record with an unresolved submission.
+            // The server returns an ID only to the device that owns the capture (contract 3.4 no. 4). Earlier attempts
+            // to submit this record, if any, were refused, so the ID belongs to a record with an unresolved submission.
             if progress.record.submissions == 1, let owner = try progress.record.unresolvedTwin(in: library) {
                 var other = Progress(record: owner)
                 other.record.dropSubmissions(exceptOf: sender.device.id)
@@ -123,7 +123,7 @@ struct CaptureExchange: Sendable {
             try accept(&progress, id, nil, status: 409)
             if progress.record.submissions == 1 { progress.notices.append(.acceptedEarlier) }
         case .duplicate(nil):
-            // Refused, so only the earlier submissions may have been accepted.
+            // The submission was refused, so only earlier ones may have been accepted.
             let isOurs = progress.record.submissions > 1 && progress.record.isSubmitted(notBy: sender.device.id)
             throw CaptureError(
                 .duplicate,
@@ -151,9 +151,9 @@ struct CaptureExchange: Sendable {
 }
 
 extension CaptureExchange {
-    /// Resolves the unknown outcome of a record without sending it. `error` is the error that made it unknown. The
-    /// record becomes `accepted` if it is on the server and `queued` if it cannot be; otherwise it is unchanged and the
-    /// outcome has the error. A 500 without a capture is a server error.
+    /// Resolves the unknown outcome of a record without sending it. `error` is the error that made the outcome unknown.
+    /// The record becomes `accepted` if it is on the server and `queued` if it cannot be there; otherwise, it is
+    /// unchanged and the outcome has the error. A 500 without a capture is a server error.
     ///
     /// - Throws: `CaptureError` if the store fails.
     func query(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
@@ -212,7 +212,7 @@ extension CaptureExchange {
         return outcome
     }
 
-    /// The error of a submission after which the server has no capture: the error of its response status, or that of a
+    /// The error of a submission after which the server has no capture: the error for its response status, or for a
     /// lost response.
     private static func withoutCapture(_ error: CaptureError) -> CaptureError {
         var error = error
@@ -263,7 +263,7 @@ extension CaptureExchange {
     }
 
     /// Resets the record to `queued` or sets it to `rejected`: the server did not accept this attempt. It may have
-    /// accepted an earlier attempt with unknown outcome.
+    /// accepted an earlier attempt with an unknown outcome.
     func undo(
         _ progress: inout Progress,
         _ state: CaptureRecord.State,
@@ -366,9 +366,9 @@ extension CaptureExchange {
 
 /// The consequence of a failed submission for its record (hash-only contract 1.3); covers all errors.
 enum SubmissionVerdict: Equatable {
-    /// The server did not accept it, but may accept it later: `queued`.
+    /// The server did not accept the capture, but may accept it later: `queued`.
     case again
-    /// The server has accepted it, or may have, without confirmation: `unknown_outcome`.
+    /// The server has accepted the capture, or may have accepted it, without confirmation: `unknown_outcome`.
     case unknown
     /// The server failed, possibly after storing the capture: `unknown_outcome` until a query shows that there is no
     /// capture.
@@ -378,10 +378,10 @@ enum SubmissionVerdict: Equatable {
     /// Nothing was signed: `pending`.
     case unsigned
 
-    /// Classifies an error of `CaptureClient.submit`, or of an earlier step.
+    /// Classifies an error from `CaptureClient.submit`, or from an earlier step.
     ///
-    /// A device problem (its key, counter, level or clock) does not concern the capture, which another registration may
-    /// still submit: it stays `queued`.
+    /// A device problem (its key, counter, level or clock) does not concern the capture, which may still be submitted
+    /// under a different registration and stays `queued`.
     init(_ error: CaptureError) {
         switch error.code {
         case .signingFailed, .keyUnusable, .tpmUnusable, .counterExhausted: self = .unsigned
@@ -395,9 +395,9 @@ enum SubmissionVerdict: Equatable {
         case .assertionRefused, .requestSignatureRefused, .counterOutdated, .unauthorized, .forbidden: self = .again
         case .deviceUnknown, .deviceUnverified, .notRegistered: self = .again
         case .duplicate: self = .rejected
-        // Does not concern the capture: a duplicate has its own code.
+        // This does not concern the capture: a duplicate has its own code.
         case .conflict: self = .again
-        // Retryable if a proxy refused the request.
+        // The error is retryable if a proxy refused the request.
         case .badRequest, .unsupportedMedia, .payloadTooLarge: self = error.isRetryable ? .again : .rejected
         case .unexpectedResponse, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
         case .storeUnusable, .diskFull, .recordUnusable, .internalError: self = .again

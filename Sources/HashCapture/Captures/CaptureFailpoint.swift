@@ -1,6 +1,6 @@
 internal import MediaSystem
 
-/// Failpoints of a registration or a capture; see ``Failpoint``.
+/// Failpoints in a registration or a capture; see ``Failpoint``.
 enum CaptureFailpoint: String, CaseIterable, Failpoint {
     /// Registration: the key is on disk, but not registered.
     case keyWritten

@@ -8,7 +8,7 @@ internal import MediaSystem
 
 /// All inputs of a capture except its hash: read, checked and analyzed before anything is written.
 struct CaptureInput: Sendable {
-    /// nil for a digest.
+    /// nil if only a digest was given.
     var file: SourceFile?
     var mediaType: CaptureMediaType
     var facts: CaptureFacts
@@ -20,7 +20,7 @@ struct CaptureInput: Sendable {
     var analysisMilliseconds: Int64 = 0
     var notices: [CaptureNotice] = []
 
-    /// Reads the inputs. `isPreview`: nothing will be submitted, so no choice about depth is required.
+    /// Reads the inputs. If `isPreview` is true, nothing will be submitted, so a choice about depth is not required.
     ///
     /// - Throws: `CaptureError` for an unreadable file, or missing input that the profile or the media type requires.
     static func read(
@@ -114,7 +114,7 @@ struct CaptureInput: Sendable {
         }
     }
 
-    /// Analyzes one map at a time, so that only one keyframe's samples are in memory.
+    /// Analyzes one map at a time, so only one keyframe's samples are in memory.
     private mutating func analyze(_ paths: [[UInt8]], _ layout: DepthMapFile.Layout) throws(CaptureError) {
         let clock = ContinuousClock()
         var spent = Duration.zero
@@ -137,7 +137,7 @@ struct CaptureInput: Sendable {
 }
 
 extension CaptureRequest {
-    /// Whether the user must specify or decline a depth map before submission: for every photo, and for videos at
+    /// Whether the user must specify or decline a depth map before submission: for every photo, and for videos on
     /// `reference`. False for a file of unknown type, which fails anyway. Reads the first bytes of the file.
     public func needsDepthChoice(at profile: CaptureProfile) -> Bool {
         guard depth == .unspecified else { return false }
@@ -187,7 +187,7 @@ struct CaptureBundle {
         }
     }
 
-    /// Checks whether the assertion is valid for body, key and relying party.
+    /// Checks whether the assertion is valid for the body, key and relying party.
     func signature() -> Finding {
         signed { payload, assertion, profile in
             guard let sec1 = record.publicKey, let key = try? VerifyingKey(sec1: sec1), let rpID = record.rpID else {

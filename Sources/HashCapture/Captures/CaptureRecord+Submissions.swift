@@ -2,8 +2,8 @@ internal import CaptureSubmission
 internal import Foundation
 internal import MediaStore
 
-// A server stores at most one submission of a media file. Until it is known which one, all of them are kept: each is the
-// only evidence of what was signed.
+// A server stores at most one submission of a media file. Until it is known which one is stored, all submissions are
+// kept: each is the only evidence of what was signed.
 extension CaptureRecord {
     /// Makes `next` the last submission; the server may have accepted the one before it.
     mutating func resubmit(_ next: Submission) {
@@ -20,8 +20,8 @@ extension CaptureRecord {
         keepEarlier(earlierSubmissions?.dropLast() ?? [])
     }
 
-    /// The server has none of this device's submissions, but has the media from another device: restores the last
-    /// submission from another device, if there is one.
+    /// The server does not have any of this device's submissions, but has the media from another device: restores the
+    /// last submission from another device, if there is one.
     mutating func withdrawSubmissions(of device: String) {
         let others = (earlierSubmissions ?? []).filter { $0.deviceID != device }
         guard let last = others.last else { return withdrawLastSubmission() }
@@ -37,7 +37,7 @@ extension CaptureRecord {
         keepEarlier(own.dropFirst())
     }
 
-    /// The server has accepted a submission from this device: drops those from other devices.
+    /// The server has accepted a submission from this device: drops submissions from other devices.
     mutating func dropSubmissions(exceptOf device: String) {
         let own = ((earlierSubmissions ?? []) + [submission].compactMap { $0 }).filter { $0.deviceID == device }
         guard let last = own.last else { return }

@@ -2,12 +2,12 @@ internal import CaptureSubmission
 internal import Foundation
 internal import MediaStore
 
-// A server stores one capture per media file, hash-only or full, and the reference server responds to any other with
-// 500 (contract 1.3).
+// A server stores one capture per media file, hash-only or full, and the reference server responds to any other
+// submission with 500 (contract 1.3).
 extension CaptureRecord {
-    /// The outcome if the server has accepted the same media as another record: that record, or an error if it lacks
-    /// the media of a full upload. This record is closed, since its own data is not on the server. nil if there is no
-    /// such record.
+    /// The outcome if the server has accepted the same media as a different record: that record, or an error if it
+    /// lacks the media of a full upload. This record is closed, since its own data is not on the server. nil if there
+    /// is no such record.
     func superseded(in library: LibraryStore, at time: Date) throws(CaptureError) -> CaptureOutcome? {
         guard let twin = try twins(in: library).first(where: { $0.state == .accepted }), isExcluded(by: twin) else {
             return nil
@@ -22,7 +22,7 @@ extension CaptureRecord {
 
     /// Whether the data of this record is not on the server, which has accepted another record of the media. If this
     /// record may have been sent, it may be the one on the server, unless the server's response shows that it stored
-    /// the other.
+    /// the other record.
     private func isExcluded(by accepted: CaptureRecord) -> Bool { submissions == 0 || accepted.httpStatus == 202 }
 
     /// Another record of the same media that may be on the server, since the outcome of its submission is unknown.
@@ -52,9 +52,9 @@ extension CaptureRecord {
         )
     }
 
-    /// The outcome of submitting this record after the server has accepted another one of the same media.
+    /// The outcome of submitting this record after the server has accepted another record of the same media.
     ///
-    /// - Throws: `.duplicate` if that one lacks the media of a full upload.
+    /// - Throws: `.duplicate` if that record lacks the media of a full upload.
     func outcome(after accepted: CaptureRecord) throws(CaptureError) -> CaptureOutcome {
         guard mode != .full || accepted.mode == .full else {
             let detail = "only its hash, as capture \(accepted.id.prefix(8))"
@@ -63,7 +63,7 @@ extension CaptureRecord {
         return CaptureOutcome(record: accepted, notices: notSent(after: accepted), isKnown: true)
     }
 
-    /// Closes the unsent records of the same media, now that the server has accepted this one. After a failure, the next
+    /// Closes the unsent records of the same media after the server has accepted this record. After a failure, the next
     /// retry of such a record closes it.
     func closeOthers(in library: LibraryStore, at time: Date) {
         for other in (try? twins(in: library)) ?? [] where other.state.isUnsent && other.isExcluded(by: self) {

@@ -5,24 +5,24 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// A signed body and its counters: all data that the sending code receives.
+/// A signed body and its counters: the only data that the sending code receives.
 struct SignedSubmission: Sendable {
     let body: HashOnlyBody
-    /// Counter of the request's signature; lower than the payload's (M12).
+    /// Counter of the request's signature; lower than the counter of the payload (M12).
     let requestCounter: UInt32
     let payloadCounter: UInt32
     /// UUID, echoed by the server.
     let requestID: String
 }
 
-/// Signs payloads and sends them, for one device. The device's counter is locked for the lifetime of the value, so that
+/// Signs payloads and sends them, for one device. The device's counter is locked for the lifetime of the value, so
 /// exchanges are serialized in counter order. It has no access to the store, the vault or files.
 struct CaptureSender: Sendable {
     let client: CaptureClient
     let device: CaptureDevice
     let counter: CounterFile
 
-    /// Takes two counters and signs a payload with the second.
+    /// Takes two counters and signs a payload with the second one.
     ///
     /// - Throws: `.signingFailed`, `.counterExhausted`, `.payloadTooLarge`.
     func sign(_ payload: HashOnlyPayload) async throws(CaptureError) -> SignedSubmission {
@@ -39,7 +39,7 @@ struct CaptureSender: Sendable {
     }
 
     /// The header fields of a request whose body has this digest, signed as late as possible (trap 24). `time` is the
-    /// estimated time of the server's clock.
+    /// estimated time on the server's clock.
     ///
     /// - Throws: `.signingFailed`.
     func headers(
@@ -117,7 +117,7 @@ extension CaptureError {
 public struct CaptureRequest: Sendable {
     /// The media.
     public enum Subject: Sendable, Equatable {
-        /// A file, path as bytes.
+        /// A file; its path is in bytes.
         case file([UInt8])
         /// The digest of a file that is not on this machine: recorded as not observed.
         case digest(SHA256Digest)
@@ -125,8 +125,8 @@ public struct CaptureRequest: Sendable {
 
     /// The depth of the scene.
     public enum Depth: Sendable, Equatable {
-        /// Not specified: a photo is previewed, not submitted (hash-only contract, new rule 4). For `reference`, which
-        /// would record it as suspicious (M8), the same applies to a video.
+        /// Not specified: a photo is previewed, not submitted (hash-only contract, new rule 4). This also applies to a
+        /// video on `reference`, which would record it as suspicious (M8).
         case unspecified
         /// The user confirms that there is no depth map.
         case declined
@@ -137,10 +137,10 @@ public struct CaptureRequest: Sendable {
     }
 
     public var subject: Subject
-    /// If nil, it is derived from the file; required for a digest.
+    /// The media type. If nil, it is derived from the file; required for a digest.
     public var mediaType: CaptureMediaType?
     public var depth: Depth
-    /// Facts specified by the user, which take precedence over the file's.
+    /// Facts specified by the user, which take precedence over facts from the file.
     public var facts: CaptureFacts
     /// Chain, frames and duration of a video, without its temporal analysis.
     public var video: VideoMembers?

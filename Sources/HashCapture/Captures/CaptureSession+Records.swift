@@ -6,7 +6,7 @@ public import MediaTransport
 extension CaptureSession {
     /// The only record whose ID has this prefix, ignoring case.
     ///
-    /// - Throws: `CaptureError` `.captureUnknown` if there is none or more than one.
+    /// - Throws: `CaptureError` `.captureUnknown` if there is no such record or more than one.
     public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {
         let prefix = idPrefix.lowercased()
         let found = prefix.isEmpty ? [] : try CaptureError.stored(dependencies.library.captures(idPrefix: prefix))
@@ -42,7 +42,7 @@ extension CaptureSession {
 
     /// This machine's registration with the server.
     ///
-    /// - Throws: `.notRegistered`, even if it is registered for another profile.
+    /// - Throws: `.notRegistered`, even if it is registered for a different profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
         let record = try CaptureError.stored(dependencies.library.captureDevice(for: server))
         guard let record else { throw CaptureError(.notRegistered, value: server) }
@@ -68,9 +68,9 @@ extension CaptureSession {
 }
 
 extension CaptureSession {
-    /// Decrypts the media of a record to a file, and optionally its depth map to another. The hash is verified before
-    /// the file gets its final name. Existing files are not replaced. `id` may be a unique prefix; the depth map is
-    /// little-endian binary32.
+    /// Decrypts the media of a record to a file, and optionally its depth map to a second file. The hash is verified
+    /// before the file gets its final name. Existing files are not replaced. `id` may be a unique prefix; the depth map
+    /// is little-endian binary32.
     ///
     /// - Throws: `CaptureError`: `.mediaMissing` for a capture of a digest only, and others such as `.checksumMismatch`
     ///   and `.targetExists`.
@@ -107,20 +107,20 @@ extension CaptureSession {
 extension CaptureSession {
     /// The operations that the user allows for one record.
     public enum RetryChoice: Sendable {
-        /// Signs a pending record (at most 3 failures), sends a queued one, and queries an unknown outcome.
+        /// Signs a pending record (at most 3 failures), sends a queued record, and queries an unknown outcome.
         case ordinary
-        /// Also sends a record again, with a new counter, that is probably already on the server (`reference`) or that
-        /// another device has submitted, and signs again after the third failure.
+        /// In addition, resends a record, with a new counter, that is probably already on the server (`reference`) or
+        /// that another device has submitted, and signs again after the third failure.
         case resend
-        /// Converts a record without a mode to hash-only, and continues. Discloses only hash and analysis, since such a
-        /// record has no settings.
+        /// Converts a record without a mode to hash-only, and continues. Discloses only the hash and the analysis,
+        /// since such a record has no settings.
         case adoptAsHashOnly
     }
 
-    /// Resumes an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` of
-    /// the outcome is the reason why it was not accepted. If the server has the media as another record, or may have it,
-    /// the outcome is that record, with the options that were not sent. The server is queried for an accepted record:
-    /// a capture that it no longer has is sent again.
+    /// Resumes an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` in
+    /// the outcome is the reason why the record was not accepted. If the server has, or may have, the media as a
+    /// different record, the outcome is that record, with the options that were not sent. The server is queried for an
+    /// accepted record: a capture that it no longer has is sent again.
     ///
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(
@@ -200,7 +200,8 @@ extension CaptureSession {
         return try await exchange.submit(record)
     }
 
-    /// Queries the server if it supports that; sends again if the capture is not there and would not be a duplicate.
+    /// Queries the server if it supports that; sends the record again if the capture is not there and the record would
+    /// not be a duplicate.
     private func resolve(
         _ record: CaptureRecord,
         isResend: Bool,
@@ -220,11 +221,12 @@ extension CaptureSession {
         else {
             return queried
         }
-        // The query failed. A server without the query still responds with 409 to a duplicate; after any other failure,
-        // a submission would fail too.
+        // The query failed. A server that does not support the query still responds with 409 to a duplicate; after any
+        // other failure, a submission would fail as well.
         let cause = (error.underlying as? CaptureError)?.code
         guard cause == nil || cause == .unexpectedResponse || cause == .notFound else { return queried }
-        // The server shows a capture only to the device that sent it, and refuses it from any other as a duplicate.
+        // The server shows a capture only to the device that sent it, and refuses it as a duplicate from any other
+        // device.
         queried.needsResend = record.mode == .hashOnly && queried.record.isSubmitted(notBy: exchange.sender.device.id)
         return queried.needsResend && !isResend ? queried : try await send(queried.record, exchange)
     }
@@ -271,6 +273,6 @@ extension CaptureRecord {
         return CaptureError(code, detail: errorDetail ?? "", httpStatus: httpStatus, value: id)
     }
 
-    /// The error of a capture that the server refused permanently: it proves nothing there.
+    /// The error of a capture that the server refused permanently: the capture proves nothing on that server.
     package var refusal: CaptureError? { state == .rejected ? storedError : nil }
 }

@@ -5,11 +5,12 @@ internal import MediaFiles
 public import MediaStore
 
 extension CaptureSession {
-    /// Hashes a file, finds its record, and compares record, stored body and, unless offline, the server's capture.
+    /// Hashes a file, finds its record, and compares the file with the record, the stored body and, unless offline, the
+    /// server's capture.
     ///
     /// Offline, neither network nor key is required. Online, one counter is used. If the server or the vault is
-    /// unusable, its check is `.skipped` and its error is in `errors`; the other checks still run. The server's check is
-    /// also `.skipped`, without an error, if this machine is now registered as another device.
+    /// unusable, its check is `.skipped` and its error is in `errors`; the other checks still run. The server's check
+    /// is also `.skipped`, without an error, if this machine is now registered as a different device.
     ///
     /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` and other file errors;
     ///   `.cancelled`.
@@ -17,8 +18,8 @@ extension CaptureSession {
         try await verify(try await find(.file(path)), isOffline: isOffline)
     }
 
-    /// Hashes a file and finds its record among those accepted by `isIncluded`, preferring one of this session's
-    /// server. Only a session of the record's server can query it.
+    /// Hashes a file and finds its record among those accepted by `isIncluded`, preferring a record for this session's
+    /// server. Only a session for the record's server can query the record.
     ///
     /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` and other file errors.
     public func find(
@@ -40,7 +41,7 @@ extension CaptureSession {
         return CaptureMatch(subject: subject, digest: digest, record: record)
     }
 
-    /// Verifies a match. The server check is skipped for a record that belongs to another server.
+    /// Verifies a match. The server check is skipped for a record that belongs to a different server.
     public func verify(_ match: CaptureMatch, isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         let (record, digest) = (match.record, match.digest)
         let bundle = CaptureBundle(record)
@@ -179,17 +180,17 @@ public struct CaptureVerification: Sendable {
     public enum Check: String, Sendable, CaseIterable {
         /// The file's hash matches the record.
         case fileHash = "file_hash"
-        /// The stored body contains that hash.
+        /// The stored body contains the file's hash.
         case bodyHash = "body_hash"
-        /// The assertion's signature is valid for body and key.
+        /// The assertion's signature is valid for the body and key.
         case signature
         /// The assertion's counter matches the record.
         case counter
         /// In a bundle: the members for other programs match the body.
         case members
-        /// The copy in the vault decrypts to data with that hash.
+        /// The copy in the vault decrypts to data with the file's hash.
         case vault
-        /// The server's capture has that hash.
+        /// The server's capture has the file's hash.
         case server
     }
 
@@ -207,7 +208,7 @@ public struct CaptureVerification: Sendable {
     public var findings: [(check: Check, finding: Finding)]
     /// The server's capture, if it was queried.
     public var remote: RemoteCapture?
-    /// The errors that prevented checking the vault or the server, or the reason why its check failed.
+    /// The errors that prevented checking the vault or the server, or the reason why such a check failed.
     public var errors: [CaptureError] = []
 
     /// Whether no check failed.
@@ -217,8 +218,9 @@ public struct CaptureVerification: Sendable {
 }
 
 extension CaptureVerification {
-    /// Checks a record read from a bundle, a file of unknown origin, without store, key or network. `file`: whether a media
-    /// file has the record's hash; `members`: whether the other members of the bundle match the body.
+    /// Checks a record read from a bundle, a file of unknown origin, without using the store, a key or the network.
+    /// `file` is whether a media file has the record's hash; `members` is whether the other members of the bundle match
+    /// the body.
     public init(ofBundle record: CaptureRecord, file: Finding, members: Finding) {
         let bundle = CaptureBundle(record)
         let digest = SHA256Digest(hex: record.mediaHash)

@@ -20,7 +20,7 @@ public struct CaptureSession: Sendable {
         public var library: LibraryStore
         /// The source of the vault's key.
         public var vaultKey: VaultKey
-        /// Version of mediactl, for the level `full`; an empty version is sent as `unknown`.
+        /// The version of mediactl, disclosed at the level `full`; an empty version is sent as `unknown`.
         public var programVersion: String
         public var now: @Sendable () -> Date
 
@@ -43,7 +43,7 @@ public struct CaptureSession: Sendable {
     public let client: CaptureClient
     public let profile: CaptureProfile
     let dependencies: Dependencies
-    /// Shared by the whole session, so that its key is fetched only once.
+    /// Shared by the whole session, so the vault's key is fetched only once.
     let vault: CaptureVault
 
     public init(client: CaptureClient, profile: CaptureProfile, dependencies: Dependencies) {
@@ -57,10 +57,10 @@ public struct CaptureSession: Sendable {
 extension CaptureSession {
     /// Submits one capture: stores the media in the vault, stores a record, signs, and submits.
     ///
-    /// Cancellation takes effect between any two steps; the record stores the progress, and `retry` resumes. Media of
+    /// Cancellation takes effect between any two steps; the record stores the progress, and `retry` resumes. Media from
     /// this machine that the server has, or may have, is not submitted again: the server is queried for an accepted
-    /// capture. `progress` is called with the media bytes read so far, and their total; `beforeSending` with the
-    /// notices about a capture that is about to be signed and sent.
+    /// capture. `progress` is called with the number of media bytes read so far and their total; `beforeSending`, with
+    /// the notices about a capture that is about to be signed and sent.
     ///
     /// - Returns: The current record. `error` is the reason why it was not accepted or, for a record that was accepted
     ///   earlier, why the server did not confirm that it still has the capture.
@@ -88,9 +88,9 @@ extension CaptureSession {
     }
 
     enum Kept {
-        /// To be submitted: the record is stored, with its media in the vault.
+        /// The capture is to be submitted: the record is stored, with its media in the vault.
         case open(CaptureRecord, notices: [CaptureNotice])
-        /// Finished: nothing can or must be submitted.
+        /// The capture is finished: nothing can or must be submitted.
         case ended(CaptureOutcome)
     }
 
@@ -126,7 +126,7 @@ extension CaptureSession {
             do throws(CaptureError) {
                 try vault.commit(draft)
             } catch {
-                // `adopt` commits it later.
+                // `adopt` commits the draft later.
                 return .ended(CaptureOutcome(record: record, notices: notices, error: error))
             }
             CaptureFailpoint.committed.reach()
@@ -139,8 +139,8 @@ extension CaptureSession {
 
     // MARK: Records
 
-    /// An earlier capture of the same media for this server: one that is or may be on the server, or an unsent one with
-    /// the same payload.
+    /// An earlier capture of the same media for this server: a capture that is or may be on the server, or an unsent
+    /// capture with the same payload.
     private func earlier(
         than record: CaptureRecord,
         _ notices: [CaptureNotice],
@@ -253,8 +253,8 @@ extension CaptureSession {
     }
 
     /// Queries the server for an accepted record, since it may have lost the capture, for example in a restore from a
-    /// backup. Returns nil if it has: the record is then unsent. `error` of the outcome is the reason why the server
-    /// did not confirm it. Uses one counter.
+    /// backup. Returns nil if the server has lost the capture: the record is then unsent. `error` in the outcome is the
+    /// reason why the server did not confirm the capture. Uses one counter.
     func confirm(_ accepted: CaptureRecord, _ control: TransferControl) async -> CaptureOutcome? {
         var provider: String?
         do throws(CaptureError) {
@@ -290,7 +290,7 @@ extension CaptureSession {
             remote = try await sender.remote(id, at: dependencies.now(), control: control)
         } catch {
             if error.code == .captureNotFound { return true }
-            // A capture from the device that this one replaced: the server has it, but shows it only to that one.
+            // A capture from the device that this one replaced: the server has it, but shows it only to that device.
             if error.serverCode == "FORBIDDEN", record.deviceID != sender.device.id { return false }
             throw error
         }
@@ -300,8 +300,8 @@ extension CaptureSession {
         return false
     }
 
-    /// Returns an error if the counter is below that of a stored capture: it was restored from a backup, or its file is
-    /// missing. The server would refuse anything signed with it, so nothing is sent.
+    /// Returns an error if the counter is below the counter of a stored capture: the counter was restored from a
+    /// backup, or its file is missing. The server would refuse anything signed with this counter, so nothing is sent.
     private func outdated(
         _ counter: CounterFile,
         of device: CaptureDeviceRecord
@@ -315,13 +315,14 @@ extension CaptureSession {
         )
     }
 
-    /// Not a signing failure: nothing was to be signed yet, and the key may be available again at the next attempt.
+    /// This is not a signing failure: nothing was to be signed yet, and the key may be available again at the next
+    /// attempt.
     private func unsigned(_ record: CaptureRecord, _ error: CaptureError) throws(CaptureError) -> CaptureOutcome {
         var record = record
         guard record.state.isUnsent, error.code != .cancelled else {
             return CaptureOutcome(record: record, error: error)
         }
-        // The server may have an earlier submission, of which this is the evidence.
+        // The server may have an earlier submission, for which this body is the evidence.
         if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
         record.errorCode = error.code.rawValue
         record.errorDetail = error.detail
@@ -358,7 +359,7 @@ extension CaptureRecord {
         let (metadata, others) = (mine.metadata, theirs.metadata)
         let comparisons: [(option: CaptureNotice.Option, isEqual: Bool, isOmitted: Bool)] = [
             (.depth, mine.depthAnalysis == theirs.depthAnalysis, mine.depthAnalysis.status == .unavailable),
-            // Without a disclosed time, `captured_at` is the time of the submission.
+            // If the time is not disclosed, `captured_at` is the time of the submission.
             (.time, metadata.timestamp == others.timestamp, metadata.timestamp == nil),
             (.location, metadata.location == others.location, metadata.location == nil),
             (.deviceModel, metadata.deviceModel == others.deviceModel, metadata.deviceModel == nil),
@@ -378,8 +379,8 @@ extension CaptureRecord {
         return HashOnlyBody(bytes: bytes).flatMap { try? HashOnlyPayload.reading($0, profile: profile).payload }
     }
 
-    /// Whether this record is unsent and has the same payload as another; the time is ignored if it is the submission
-    /// time.
+    /// Whether this record is unsent and has the same payload as another record; the time is ignored if it is the
+    /// submission time.
     fileprivate func hasSameDisclosure(as other: CaptureRecord) -> Bool {
         guard state.isUnsent, signingFailures < CaptureSession.signingLimit,
             (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
@@ -397,10 +398,10 @@ extension CaptureRecord {
 }
 
 extension CaptureSession {
-    /// Plans the submission: reads the file, but writes nothing and uses no counter or key.
+    /// Plans the submission: reads the file, but writes nothing and does not use a counter or key.
     ///
     /// - Returns: The body with a placeholder for the assertion, and the data that becomes public.
-    /// - Throws: `CaptureError`, like `capture` before it writes.
+    /// - Throws: `CaptureError`, as `capture` does before it writes.
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {
         let input = try await CaptureInput.read(request, profile: profile, isPreview: true)
         let digest = try await digest(of: request, input)
@@ -439,7 +440,7 @@ extension CaptureSession {
         }
     }
 
-    /// A process that submits a record locks its device's counter, so an unlocked counter means no owner.
+    /// A process that submits a record locks its device's counter, so an unlocked counter means that there is no owner.
     private func adopt(_ record: CaptureRecord) async throws(CaptureError) {
         guard let device = record.deviceID else { return try abandon(record.id) }
         let counter: CounterFile
@@ -476,7 +477,7 @@ public struct CapturePreview: Sendable {
     public var mediaBytes: Int64?
     /// ID of another record of the same media, if any.
     public var earlierID: String?
-    /// Whether that record was accepted, or its outcome is unknown: unless the server has lost it, it is not submitted
+    /// Whether that record was accepted or has an unknown outcome: unless the server has lost it, it is not submitted
     /// again.
     public var isSubmitted = false
     /// The source of the time; nil if unknown.
@@ -515,11 +516,11 @@ public enum CaptureNotice: Sendable, Equatable {
     case timeWithoutZone
     /// The media was submitted earlier; these differing options were not sent.
     case optionsNotSent([Option])
-    /// The media was submitted earlier, and that submission disclosed these, which this one would have omitted.
+    /// The media was submitted earlier, and that submission disclosed these options, which this one would have omitted.
     case disclosedEarlier([Option])
     /// The server accepted the media in an earlier submission whose outcome is not stored, for example because the data
-    /// directory was restored from a backup. The server has the data of that submission, which may differ from this
-    /// record's.
+    /// directory was restored from a backup. The server has the data in that submission, which may differ from the data
+    /// in this record.
     case acceptedEarlier
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
@@ -527,8 +528,8 @@ public enum CaptureNotice: Sendable, Equatable {
     case coarseLocationOmitted
     /// The location is known, but too few places are near it to determine its country.
     case placeUnknown
-    /// The location is known, but its country is uncertain, since a border is near. Empty if the places must not be
-    /// disclosed, for example in a log.
+    /// The location is known, but its country is uncertain, since a border is near. The array is empty if the places
+    /// must not be disclosed, for example in a log.
     case nearBorder([PlaceCandidate])
     /// A video's depth members are computed from its keyframes (M2).
     case depthFromKeyframes
@@ -542,13 +543,13 @@ public enum CaptureNotice: Sendable, Equatable {
 public struct CaptureOutcome: Sendable {
     public var record: CaptureRecord
     public var notices: [CaptureNotice] = []
-    /// The reason why it was not accepted.
+    /// The reason why the capture was not accepted.
     public var error: CaptureError?
     /// Whether the record already existed and nothing had to be sent.
     public var isKnown: Bool = false
     /// The source of the time, if this run read the media; nil if unknown.
     public var timeSource: CaptureTimeSource?
-    /// Whether only `RetryChoice.resend` can resolve an unknown outcome: another device has submitted the capture, and the
-    /// server shows it only to that one.
+    /// Whether only `RetryChoice.resend` can resolve an unknown outcome: another device has submitted the capture, and
+    /// the server shows it only to that device.
     public var needsResend = false
 }

@@ -85,8 +85,8 @@ extension CaptureFacts {
 }
 
 extension HashOnlyPayload {
-    /// The payload with the time of its submission: without a disclosed time, `captured_at` is the UTC day of this
-    /// attempt, not of an earlier one (contract section 4).
+    /// The payload with the time of its submission: if the time is not disclosed, `captured_at` is the UTC day of this
+    /// attempt, not of an earlier attempt (contract section 4).
     func restamped(at now: Date) -> HashOnlyPayload {
         guard flags.timestampLevel == .none else { return self }
         var settings = PrivacySettings()
@@ -109,9 +109,9 @@ extension DepthAnalysis {
         return members.json()
     }
 
-    /// nil for forms other than the one stored in records.
+    /// nil for forms other than the form stored in records.
     init?(json: String) {
-        // A record always has the status, which a body for the reference server lacks.
+        // A record always has the status, which is absent in a body for the reference server.
         guard let members = JSONValue.object(in: Array(json.utf8)[...]), members["status"] != nil else { return nil }
         self.init(reading: members)
     }

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// The formulas need the mean before the deviation, and the extremes before the histogram. Both are computed when a
 /// map's samples are read (`DepthExtent`), so the analysis is one pass over the rows: deviation and histogram of each
-/// row (`DepthSpread`), and the edges of the row before it (`DepthEdges`), while all three rows are in the cache.
+/// row (`DepthSpread`), and the edges in the previous row (`DepthEdges`), while all three rows are in the cache.
 /// Nothing is copied or sorted.
 ///
 /// Two parts of the reference are omitted, since they cannot change a result: the quadrant check, which is only logged,
@@ -17,8 +17,8 @@ public enum DepthAnalyzer {
     private static let leastLayers = 3
     private static let leastCoherence = 0.3
 
-    /// Analyzes one map. Numbers are binary64; the payload rounds them. `.unavailable` for a map smaller than 3×3 or
-    /// without a valid sample.
+    /// Analyzes one map. Numbers are binary64; the payload rounds them. Returns `.unavailable` for a map that is
+    /// smaller than 3×3 or has no valid sample.
     public static func analyze(_ map: DepthMap) -> DepthAnalysis {
         guard map.width >= leastSide, map.height >= leastSide else { return .unavailable }
         let extent = map.extent
@@ -54,7 +54,8 @@ public enum DepthAnalyzer {
 extension DepthAnalyzer {
     private static let leastStability = 0.8
 
-    /// Analyzes the keyframes of a video together; nil without keyframes. An unavailable keyframe counts as zeros.
+    /// Analyzes the keyframes of a video together; nil if there are no keyframes. An unavailable keyframe counts as
+    /// zeros.
     public static func analyze(keyframes: [DepthAnalysis]) -> TemporalDepthAnalysis? {
         guard !keyframes.isEmpty else { return nil }
         let mean = mean(of: keyframes.map(\.depthVariance))
@@ -69,7 +70,7 @@ extension DepthAnalyzer {
     }
 
     /// The `depth_analysis` required in a video's body (M2): means, the lower median of the layers, the extremes of the
-    /// completed keyframes, and the temporal verdict. `.unavailable` without a completed keyframe.
+    /// completed keyframes, and the temporal verdict. `.unavailable` if no keyframe was completed.
     public static func summary(of keyframes: [DepthAnalysis], temporal: TemporalDepthAnalysis) -> DepthAnalysis {
         let completed = keyframes.filter { $0.status == .completed }
         guard let nearest = completed.map(\.minDepth).min(), let farthest = completed.map(\.maxDepth).max() else {
@@ -142,7 +143,7 @@ struct DepthEdges {
         return (after - before).replacing(with: 0, where: .!areUsable)
     }
 
-    /// The same test in binary64. Its result is decisive.
+    /// Repeats the test in binary64, whose result is decisive.
     private static func isEdge(_ here: UnsafePointer<Float>, _ width: Int) -> Bool {
         let across = slope(here[-1], here[1])
         let down = slope(here[-width], here[width])
@@ -156,8 +157,8 @@ struct DepthEdges {
     }
 }
 
-/// Number, sum and extremes of the valid samples. The formulas need them first, and they can be computed while the
-/// samples are read.
+/// Number, sum and extremes of the valid samples. The formulas need these values first, and they can be computed while
+/// the samples are read.
 struct DepthExtent: Sendable {
     /// Samples below this depth are holes, as are those above `farthest`. Compared in binary32: 0.1 in binary64
     /// differs.
@@ -169,7 +170,7 @@ struct DepthExtent: Sendable {
     private var least = Float.infinity
     private var greatest = -Float.infinity
 
-    /// nil without a valid sample.
+    /// nil if there is no valid sample.
     var range: ClosedRange<Float>? { validCount > 0 ? least...greatest : nil }
 
     var mean: Double { sum / Double(validCount) }
@@ -228,7 +229,7 @@ extension SIMD4<Float> {
 }
 
 extension SIMD4<Double> {
-    /// For widened samples: widening preserves their order.
+    /// Whether widened samples are valid: widening preserves their order.
     @inline(__always)
     var areValid: SIMDMask<SIMD4<Int64>> {
         (self .>= Double(DepthExtent.nearest)) .& (self .<= Double(DepthExtent.farthest))
@@ -240,7 +241,7 @@ struct DepthHistogram {
     private static let binCount = 50
     /// A peak must exceed this fraction of the highest smoothed bin.
     private static let prominence = 0.05
-    /// Counters per lane; the four lanes have separate ones, so that equal adjacent samples do not depend on each
+    /// Counters per lane; the four lanes have separate counters, so equal adjacent samples do not depend on each
     /// other's count. The counter after the bins counts the holes.
     private static let stride = 64
     private static let holes = 50.0
@@ -254,7 +255,7 @@ struct DepthHistogram {
         fileprivate let least: Double
         fileprivate let width: Double
 
-        /// Counts the valid ones among four samples. The others may have any value.
+        /// Counts the valid samples among four. Invalid samples may have any value.
         @inline(__always)
         func add(_ depths: SIMD4<Double>, where isValid: SIMDMask<SIMD4<Int64>>) {
             // The farthest sample is on the upper edge of the last bin and belongs to it.
@@ -275,8 +276,8 @@ struct DepthHistogram {
         counts.withUnsafeMutableBufferPointer { body(Statistics(counts: $0, least: least, width: width)) }
     }
 
-    /// Number of smoothed bins above both neighbors and above a fraction of the highest; a bin at an end has one
-    /// neighbor. Two adjacent equal bins are not a peak.
+    /// Number of smoothed bins above both neighbors and above a fraction of the highest bin; a bin at either end has
+    /// one neighbor. Two adjacent equal bins are not a peak.
     var peakCount: Int32 {
         let smoothed = smoothed
         let threshold = Self.prominence * (smoothed.max() ?? 0)
@@ -288,7 +289,7 @@ struct DepthHistogram {
         return Int32(peaks.count)
     }
 
-    /// The mean of each bin and its neighbors; at an end, the bin itself replaces the missing neighbor.
+    /// The mean of each bin and its neighbors; at either end, the bin itself replaces the missing neighbor.
     private var smoothed: [Double] {
         let bins = (0..<Self.binCount).map { bin in
             (0..<4).reduce(0) { $0 + counts[$1 * Self.stride + bin] }

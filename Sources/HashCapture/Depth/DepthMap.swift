@@ -56,11 +56,11 @@ public enum DepthMapFile {
     /// Maximum number of samples, at four bytes of memory each; no camera produces more.
     package static let maximumSampleCount = 100_000_000
 
-    /// Reads a map, top row first, from a path, as bytes. `layout` has properties that some files do not specify; those
-    /// that the file specifies must match it.
+    /// Reads a map, top row first, from a path, as bytes. `layout` contains properties that some files do not specify;
+    /// properties that the file specifies must match it.
     ///
-    /// The first four bytes of the other three formats, read as a raw sample, are outside the valid range, so a
-    /// raw map starting with a valid sample is never mistaken for another format.
+    /// The first four bytes of the other three formats, read as a raw sample, are outside the valid range, so a raw map
+    /// starting with a valid sample is never mistaken for a different format.
     ///
     /// - Throws: `CaptureError`: `.depthMapInvalid` for a wrong length, a missing or contradictory size or scale, or a
     ///   truncated or unknown file; `.imageLibrariesMissing` for PNG in a build without libpng; `.fileNotFound`,
@@ -148,8 +148,8 @@ struct DepthMapContent {
         }
     }
 
-    /// The samples from an offset, in the file's order; they must end at the end of the file. Their number has already
-    /// been checked against the limit; the file's length is checked before allocating.
+    /// The samples from an offset, in the file's order; they must end at the end of the file. The number of samples has
+    /// already been checked against the limit; the file's length is checked before allocating.
     ///
     /// - Throws: An error with the actual and the expected length.
     func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapError) -> Samples {
@@ -172,7 +172,7 @@ struct DepthMapContent {
                 }
             }
             let end = done + wanted / encoding.byteCount
-            // Add the block while it is in the cache.
+            // Adds the block while it is in the cache.
             samples.values.withUnsafeBufferPointer { samples.extent.add(UnsafeBufferPointer(rebasing: $0[done..<end])) }
             done = end
         }
@@ -212,7 +212,8 @@ extension DepthMapContent.Encoding {
 }
 
 extension DepthMapContent {
-    /// Reads a file without a header. It must contain exactly the samples of the specified size; no size is guessed.
+    /// Reads a file without a header. It must contain exactly the samples for the specified size; the size is never
+    /// guessed.
     func rawMap(layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
         guard let width = layout.width, let height = layout.height else {
             throw DepthMapError("not a PNG, PFM or NPY file; a raw map of \(count) bytes requires --depth-size")

@@ -7,12 +7,12 @@ struct NumPyHeader {
     let width: Int
     let height: Int
     let encoding: DepthMapContent.Encoding
-    /// Column-major order.
+    /// Whether the order is column-major.
     let isFortranOrder: Bool
     /// Length of the header, including the magic number.
     let byteCount: Int
 
-    /// Parses the start of a file. Throws if it is not the header of a depth map.
+    /// Parses the start of a file. Throws if the bytes are not the header of a depth map.
     init(_ bytes: [UInt8]) throws(DepthMapError) {
         guard bytes.count >= 12, (1...3).contains(bytes[6]) else {
             throw DepthMapError("unknown NPY version, or truncated header")
@@ -131,7 +131,7 @@ struct PortableFloatMapHeader {
     let isBigEndian: Bool
     let byteCount: Int
 
-    /// Longer headers are rejected; a real one has about twenty bytes.
+    /// Longer headers are rejected; a real header has about twenty bytes.
     static let maximumByteCount = 256
 
     /// Whether the bytes start a PFM of one or three channels.
@@ -140,7 +140,7 @@ struct PortableFloatMapHeader {
             && isSpace(bytes[2])
     }
 
-    /// Parses the start of a file. Throws if it is not the header of a single-channel map in meters.
+    /// Parses the start of a file. Throws if the bytes are not the header of a single-channel map in meters.
     init(_ bytes: [UInt8]) throws(DepthMapError) {
         var words: [String] = []
         var position = 0
@@ -171,7 +171,7 @@ struct PortableFloatMapHeader {
 }
 
 extension DepthMapContent {
-    /// Reads a PFM, whose rows are stored bottom to top.
+    /// Reads a PFM, whose rows are stored from bottom to top.
     func portableFloatMap(layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
         let header = try PortableFloatMapHeader(prefix(PortableFloatMapHeader.maximumByteCount))
         let sampleCount = try layout.accept(width: header.width, height: header.height)

@@ -26,7 +26,7 @@ public struct DeviceEnrollment: Sendable {
         public var key: Key
         /// The device model, shown by the server.
         public var model: String
-        /// The relying party ID of the server.
+        /// The server's relying party ID.
         public var rpID: String
         /// Existing evidence: a certification. Without a fresh proof, the level is `software`.
         public var evidence: TPM2Evidence?
@@ -59,7 +59,7 @@ public struct DeviceEnrollment: Sendable {
 
     /// Registers with the server, and stores the device and its key. The key is stored on disk or in the TPM before it
     /// is registered. Stopping `control` stops a signing program or a TPM tool, but not the registration itself. If
-    /// several processes register with a server, they do so one at a time, so that the later ones find the device.
+    /// several processes register with a server, they do so one at a time, so later processes find the device.
     ///
     /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.busy` if another
     ///   process is still registering after a minute; `.keyUnusable`; `.tpmUnusable`; `.cancelled`;
@@ -97,7 +97,7 @@ public struct DeviceEnrollment: Sendable {
         return device
     }
 
-    /// Stores a device that was enrolled elsewhere with this key, without sending a request. `deviceID` is the UUID
+    /// Stores a device that was enrolled elsewhere with this key, without sending anything. `deviceID` is the UUID
     /// issued by the server.
     ///
     /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`, `.busy`.
@@ -139,8 +139,8 @@ public struct DeviceEnrollment: Sendable {
     }
 
     /// Removes the key of a replaced registration: a file in the data directory, or a key that was created in the TPM.
-    /// A key specified by the user is kept, as is one that is registered with another server. If removal fails, the key
-    /// is kept.
+    /// A key specified by the user is kept, as is a key that is registered with a different server. If removal fails,
+    /// the key is kept.
     func removeReplacedKey(
         of earlier: CaptureDeviceRecord?,
         in opened: TPMSession? = nil,
@@ -196,7 +196,7 @@ public struct DeviceEnrollment: Sendable {
         }
     }
 
-    /// The level of the response, but never above the one proven to the server.
+    /// The level in the response, but never above the level proven to the server.
     func level(_ response: RegistrationResponse, _ evidence: TPM2Evidence?) throws(CaptureError) -> KeyLevel {
         switch KeyLevel(rawValue: response.attestationLevel) {
         case .software: return .software

@@ -6,9 +6,9 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// Keys of this machine: in files, OpenSSL providers, or external programs.
+/// Keys of this machine, in files, OpenSSL providers, or external programs.
 struct DeviceKey: Sendable {
-    /// Maximum length in bytes; a key takes a few hundred.
+    /// Maximum length of a key file in bytes; a key takes up a few hundred.
     private static let longestFile = 16_384
 
     private let directory: DataDirectory
@@ -91,7 +91,7 @@ struct DeviceKey: Sendable {
         guard let keys = try TargetDirectory.open(path, creating: false) else {
             throw FileWriteError(.unsafe, path: path)
         }
-        // Earlier keys are not replaced, since they may be registered with another server.
+        // Earlier keys are not replaced, since they may be registered with a different server.
         var number = 1
         while true {
             let name = number == 1 ? "\(stem).pem" : "\(stem)-\(number).pem"
@@ -187,7 +187,7 @@ struct KeySigner: CaptureSigner {
 }
 
 extension CaptureDeviceRecord.KeySource {
-    /// The OpenSSL provider of the key; nil for a file or a program.
+    /// The key's OpenSSL provider; nil for a file or a program.
     var provider: String? {
         if case .provider(_, let provider, _) = self { provider } else { nil }
     }

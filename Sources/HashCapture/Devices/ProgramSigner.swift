@@ -19,7 +19,7 @@ struct ProgramSigner: CaptureSigner {
 
     /// Larger than any form of a signature.
     private static let longestOutput = 4096
-    /// Long enough to enter a PIN and touch a token. Another process waits as long for the counter.
+    /// Long enough to enter a PIN and touch a token. Another process waits for the counter for the same time.
     static let usualTimeLimit = Duration.seconds(60)
 
     init(_ arguments: [String], publicKey: VerifyingKey, timeLimit: Duration = usualTimeLimit) {
@@ -43,7 +43,8 @@ struct ProgramSigner: CaptureSigner {
     /// The signature as 64 bytes r‖s; nil for invalid output.
     static func signature(in output: [UInt8]) -> [UInt8]? {
         let text = String(decoding: output, as: UTF8.self).filter { !$0.isWhitespace }
-        // No signature in base64 consists only of hexadecimal digits: DER begins with `M`, and 64 bytes end with `==`.
+        // A signature in base64 never consists only of hexadecimal digits: DER begins with `M`, and 64 bytes end with
+        // `==`.
         let bytes = HexText.bytes(text) ?? Data(base64Encoded: text).map(Array.init)
         return bytes.flatMap(ECDSASignature.raw)
     }

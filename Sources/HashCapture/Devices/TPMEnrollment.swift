@@ -5,15 +5,15 @@ internal import MediaSystem
 internal import MediaTransport
 
 extension DeviceEnrollment {
-    /// Registers a key of this machine's TPM with the proof that it is in the TPM (hash-only contract 3.4; ADR 0045):
+    /// Registers a key in this machine's TPM, with the proof that it is in the TPM (hash-only contract 3.4; ADR 0045):
     ///
     /// 1. Credential activation: the server encrypts a secret to the endorsement key of a certificate that it trusts,
     ///    bound to an attestation key. The TPM decrypts it only if it has both.
-    /// 2. Quote: the attestation key signs the server's challenge, so that an old proof cannot be reused.
+    /// 2. Quote: the attestation key signs the server's challenge, so an old proof cannot be reused.
     /// 3. Certification: the attestation key signs a statement that the signing key is in the same TPM and cannot leave
     ///    it.
     ///
-    /// A TPM key that this machine has registered at the level `software` is upgraded: device and counter are kept.
+    /// A TPM key that this machine has registered at the level `software` is upgraded: its device and counter are kept.
     func registerTPM(
         _ plan: Plan,
         _ certificates: [EndorsementCertificate],

@@ -9,14 +9,15 @@ internal import MediaTransport
 /// Access to this machine's TPM 2.0 during one registration, through tpm2-tools.
 ///
 /// The tools exchange files: contexts of loaded keys, public areas, attestations and signatures. These files are in a
-/// private directory beside the keys; `close` removes the directory. None of them contains an unencrypted private key.
+/// private directory next to the keys; `close` removes the directory. None of the files contains an unencrypted private
+/// key.
 struct TPMSession: Sendable {
-    /// NV indexes of a TPM for the certificate of its endorsement key: RSA 2048 and P-256 with the usual templates (TCG
-    /// EK Credential Profile, section 2.2.1.4).
+    /// NV indexes of a TPM for the certificate of its endorsement key: RSA 2048 and P-256 with the default templates
+    /// (TCG EK Credential Profile, section 2.2.1.4).
     private static let certificateIndexes = ["0x1c00002", "0x1c0000a"]
     /// Persistent handles available to the owner (TCG Registry of Reserved TPM 2.0 Handles and Localities).
     private static let ownerHandles = 0x8102_0000...0x8102_ffff
-    /// A TPM creates an RSA key in seconds.
+    /// A TPM creates an RSA key within seconds.
     private static let timeLimit = Duration.seconds(60)
     /// Larger than any file that the tools write.
     private static let longestFile = 64 << 10
@@ -48,8 +49,8 @@ struct TPMSession: Sendable {
 
     // MARK: Steps
 
-    /// Loads the endorsement key. Returns its certificate and those of its issuers: those stored in the TPM, then
-    /// `given`.
+    /// Loads the endorsement key. Returns its certificate and its issuers' certificates: first those stored in the TPM,
+    /// then `given`.
     func openEndorsementKey(
         _ given: [EndorsementCertificate]
     ) async throws(CaptureError) -> [EndorsementCertificate] {
@@ -232,7 +233,7 @@ struct TPMSession: Sendable {
             throw unusable("\(tool) \(error.detail)")
         }
         guard let failure = result.failure else { return result.output }
-        // The tools print the cause first, followed by its consequences.
+        // The tools print the cause first, followed by the consequences.
         let lines = String(decoding: result.errors, as: UTF8.self).split(separator: "\n")
         let cause = lines.first { $0.hasPrefix("ERROR: ") }?.dropFirst("ERROR: ".count) ?? lines.first
         throw unusable("\(tool) \(failure)" + (cause.map { ": \($0)" } ?? ""))

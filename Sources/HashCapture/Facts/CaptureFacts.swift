@@ -8,12 +8,13 @@ public struct CaptureFacts: Sendable, Equatable {
     public var latitude: Double?
     /// Degrees.
     public var longitude: Double?
-    /// City specified by the user; with a country, it replaces the table's.
+    /// City specified by the user; together with a country, it replaces the city from the table.
     public var city: String?
     /// ISO 3166-1 alpha-2, specified by the user.
     public var country: String?
     public var capturedAt: Date?
-    /// The camera's clock if its zone is unknown, with its digits interpreted as UTC. Only its day can be disclosed.
+    /// The camera's clock if its time zone is unknown, with its digits interpreted as UTC. Only the day can be
+    /// disclosed.
     public var localTime: Date?
     /// The camera's offset from UTC in seconds, specified by the user for files that do not contain one.
     public var utcOffset: Int?
@@ -96,7 +97,7 @@ extension CaptureFacts {
     ///
     /// `capturedAt` is the file's time with its offset; otherwise the GPS time, if it is plausible for the photo;
     /// otherwise the container's UTC time. A local time without a zone is not treated as UTC but stored in `localTime`.
-    /// So is the time in the header of a video, since many cameras write their local time there.
+    /// The time in the header of a video is also stored there, since many cameras write their local time in the header.
     ///
     /// Only a few parts of the file are read, 64 KiB in total.
     public static func reading(_ file: SourceFile) -> CaptureFacts {

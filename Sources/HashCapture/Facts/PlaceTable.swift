@@ -1,11 +1,10 @@
 internal import CPlaces
 internal import Foundation
 
-/// Finds the city and country of a position in a table built into the program (GeoNames, CC BY 4.0), without network
-/// access.
+/// Finds the city and country of a position in a built-in table (GeoNames, CC BY 4.0), without network access.
 ///
-/// The city is that of the country's nearest place with at least 15,000 inhabitants, or the larger city that absorbs
-/// this place. The country is that of the nearest place, unless a foreign place is too near to be certain: the table
+/// The city is the country's nearest place with at least 15,000 inhabitants, or the larger city that absorbs this
+/// place. The country is the country of the nearest place, unless a foreign place is too near for certainty: the table
 /// contains places, not borders. Rule and error rates: Sources/CPlaces/README.md.
 package enum PlaceTable {
     package struct Place: Sendable, Equatable {
@@ -28,7 +27,7 @@ package enum PlaceTable {
     /// Maximum distance at which foreign places are searched for, in kilometers.
     static let foreignRadius = 100.0
 
-    /// Finds the place of a position, or the reason why there is none. Reads hundreds to thousands of entries.
+    /// Finds the place for a position, or the reason why there is none. Reads hundreds to thousands of entries.
     package static func find(latitude: Double, longitude: Double) -> Finding {
         guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
             return .unknown
@@ -59,10 +58,10 @@ package enum PlaceTable {
 
     // MARK: Border
 
-    /// Whether the country of the nearest place is certainly that of the position. The nearest foreign place must be
-    /// three times as far away. In the center of a place of the country, it must be 3 km farther away: the border is
-    /// then at least 1.5 km away. Elsewhere it must be 12 km away, with 15 places of the country nearer than it;
-    /// without any foreign place within 100 km, a city is sufficient.
+    /// Whether the position is certainly in the country of the nearest place. The nearest foreign place must be three
+    /// times as far away. In the center of a place in the country, it must be 3 km farther away: the border is then at
+    /// least 1.5 km away. Elsewhere, it must be 12 km away, and 15 places in the country must be nearer; if there is no
+    /// foreign place within 100 km, a city is sufficient.
     private static func isCertain(
         _ nearest: PlaceGrid.Neighbor,
         _ foreign: PlaceGrid.Neighbor?,
@@ -107,22 +106,22 @@ package enum PlaceTable {
 
 /// A place near a border.
 public struct PlaceCandidate: Sendable, Equatable {
-    /// City of the country near the position; nil if none is near enough.
+    /// A city in the country near the position; nil if none is near enough.
     public var city: String?
     /// ISO 3166-1 alpha-2.
     public var country: String
-    /// Distance of the city, or of the place that it absorbs, in kilometers; without a city, that of the nearest place
-    /// of this country.
+    /// Distance of the city, or of the place that it absorbs, in kilometers; if there is no city, the distance of the
+    /// nearest place in this country.
     public var kilometers: Double
 }
 
-/// Reads the table built into the program (Sources/CPlaces/README.md): places in cells of one degree. It is read in
-/// place, so it requires no startup time and no memory.
+/// Reads the built-in table (Sources/CPlaces/README.md): places in cells of one degree. The table is read in place, so
+/// it requires neither startup time nor memory.
 struct PlaceGrid {
     struct Entry {
         var country: Int
-        /// Offset of the name of its city: itself or the city that absorbs it. nil for a place that is only used to
-        /// determine the country.
+        /// Offset of the name of its city: the place itself or the city that absorbs it. nil for a place that is only
+        /// used to determine the country.
         var name: Int?
         /// Distance within which a position is certainly inside the place, in kilometers.
         var centerRadius: Double
@@ -142,9 +141,9 @@ struct PlaceGrid {
     private let names: Int
     private let namedCountries: Int
 
-    /// nil if the program's table is invalid; a test ensures that it is valid.
+    /// nil if the built-in table is invalid; a test ensures that it is valid.
     init?() {
-        // Static data of the program, which is never freed.
+        // The table is static data, which is never freed.
         self.init(UnsafeRawBufferPointer(start: places_table(), count: places_table_size()))
     }
 
@@ -189,7 +188,7 @@ struct PlaceGrid {
     ) {
         let reach = radius / GeoPosition.earthRadius * 180 / .pi
         let rows = row(position.latitude - reach)...row(position.latitude + reach)
-        // A circle around a pole covers every longitude; otherwise it is widest at this angle from its center's
+        // A circle around a pole covers every longitude; otherwise, it is widest at this angle from its center's
         // longitude.
         let ratio = sin(reach * .pi / 180) / cos(position.latitude * .pi / 180)
         let width = abs(position.latitude) + reach < 90 && ratio < 1 ? asin(ratio) * 180 / .pi : 180
@@ -202,7 +201,7 @@ struct PlaceGrid {
                 // Wraps around at ±180°.
                 let wrapped = (column + 180 + Self.columnCount) % Self.columnCount
                 forEachEntry(row: row, column: wrapped) { entry, latitude, longitude in
-                    // Cheaper than the distance, and sufficient for most entries.
+                    // This check is cheaper than computing the distance, and sufficient for most entries.
                     guard abs(latitude - position.latitude) <= reach, isWanted(entry) else { return }
                     let distance = position.kilometers(toLatitude: latitude, longitude: longitude)
                     if distance <= radius { body(entry, distance) }

@@ -25,8 +25,8 @@ struct FullUpload: Sendable {
 
     /// Checks the limits and compresses the depth map.
     ///
-    /// - Throws: `.unknownMediaType` if it is not a JPEG; `.depthRequired`, `.depthMapInvalid`, `.payloadTooLarge`,
-    ///   `.imageLibrariesMissing`.
+    /// - Throws: `.unknownMediaType` if the photo is not a JPEG; `.depthRequired`, `.depthMapInvalid`,
+    ///   `.payloadTooLarge`, `.imageLibrariesMissing`.
     init(
         _ input: CaptureInput,
         metadata: CaptureMetadata,
@@ -126,13 +126,13 @@ extension MultipartForm {
 extension CaptureClient {
     /// `POST /api/v1/captures` (hash-only contract section 7), at most once: **sends the media**.
     ///
-    /// This method is not part of `CaptureSubmission`, so that the module that sends hash-only captures has no function
-    /// that accepts other bodies.
+    /// This method is not part of `CaptureSubmission`, so the module that sends hash-only captures has no function that
+    /// accepts other bodies.
     ///
-    /// `headers` are those of `RequestSignature` for the whole form; `requestID` is a UUID that the server echoes.
-    /// `progress` is called with the bytes of the whole form.
+    /// `headers` contains the header fields from `RequestSignature` for the whole form; `requestID` is a UUID that the
+    /// server echoes. `progress` is called with the byte counts of the whole form.
     ///
-    /// - Throws: Like `submit`.
+    /// - Throws: As for `submit`.
     package func upload(
         _ form: MultipartForm,
         headers: [HTTPHeader],
@@ -163,8 +163,8 @@ extension CaptureClient {
 extension CaptureExchange {
     typealias Progressing = @Sendable (TransferProgress) -> Void
 
-    /// Signs a full upload and sends it, at most once per attempt. `onProgress` is called with the bytes of the whole
-    /// body.
+    /// Signs a full upload and sends it, at most once per attempt. `onProgress` is called with the byte counts of the
+    /// whole body.
     ///
     /// - Throws: `CaptureError` if the store fails.
     func submit(
@@ -224,8 +224,8 @@ extension CaptureExchange {
         }
     }
 
-    /// Servers do not report their framework's limit of 2 MiB: they reject a larger photo with a 400. The refusal of a
-    /// proxy, which is retryable, is not about that limit.
+    /// Servers do not report their framework's limit of 2 MiB: they reject a larger photo with a 400. A refusal from a
+    /// proxy, which is retryable, does not concern that limit.
     private static func explained(_ error: CaptureError, byteCount: Int64) -> CaptureError {
         guard error.code == .badRequest || error.code == .payloadTooLarge, !error.isRetryable,
             byteCount > FullUpload.frameworkLimit
@@ -244,13 +244,13 @@ extension CaptureExchange {
 extension CaptureSession {
     /// Uploads the media itself (contract section 7). Refused while privacy mode is enabled.
     ///
-    /// The media, a JPEG photo of at most 10 MiB with a depth map, is also stored in the vault. The upload is repeated only
-    /// by another call. `isAsserted`: whether to sign the photo; false for a device whose key the server does not have,
-    /// since it would record the signature as a failure. `progress` is called with the bytes of the whole body,
-    /// `beforeSending` with the notices about an upload that is about to start.
+    /// The media, a JPEG photo of at most 10 MiB with a depth map, is also stored in the vault. The upload is repeated
+    /// only by another call. `isAsserted` is whether to sign the photo; false for a device whose key the server does
+    /// not have, since the server would record the signature as a failure. `progress` is called with the byte counts of
+    /// the whole body; `beforeSending`, with the notices about an upload that is about to start.
     ///
-    /// - Returns: The current record. `error` is the reason why it was not accepted.
-    /// - Throws: `CaptureError` `.privacyModeOn`, and others if there is no record.
+    /// - Returns: The current record. `error` is the reason why the upload was not accepted.
+    /// - Throws: `CaptureError` `.privacyModeOn`, and other errors if there is no record.
     public func sendMedia(
         _ request: CaptureRequest,
         isAsserted: Bool = true,

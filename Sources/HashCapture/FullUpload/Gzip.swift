@@ -5,7 +5,7 @@ internal import CaptureSubmission
 #endif
 
 enum Gzip {
-    /// Compresses bytes to a gzip stream (RFC 1952) without file name and time.
+    /// Compresses bytes to a gzip stream (RFC 1952) without a file name or time.
     ///
     /// - Throws: `.imageLibrariesMissing` in a build without zlib.
     static func compress(_ bytes: [UInt8]) throws(CaptureError) -> [UInt8] {

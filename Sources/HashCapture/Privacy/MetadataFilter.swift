@@ -2,14 +2,14 @@ package import CaptureSubmission
 package import Foundation
 internal import MediaCore
 
-/// Builds the disclosed metadata: an allow-list, by levels (hash-only contract section 4).
+/// Builds the disclosed metadata: an allow-list with levels (hash-only contract section 4).
 package struct MetadataFilter: Sendable {
     package var settings: PrivacySettings
     package var profile: CaptureProfile
     /// For `reference`, which does not accept city and country: whether the user requested latitude and longitude with
     /// one decimal, rounded half away from zero.
     package var sendsCoarseCoordinates: Bool = false
-    /// Linux kernel release, for the level `full`.
+    /// Linux kernel release, disclosed at the level `full`.
     package var systemVersion: String
     package var programVersion: String
 
@@ -37,7 +37,8 @@ package struct MetadataFilter: Sendable {
     /// 4). A local time without a zone yields its own day. An unknown time is replaced with `now`, the time of the
     /// submission.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
-        // The epoch is used for clocks outside the years 1 to 9999; a server rejects it because of its time window.
+        // The epoch is used for clocks outside the years 1 to 9999; a server rejects this time because of its time
+        // window.
         let submission = Self.second(of: now)
         let taken = time(of: facts) ?? submission
         return switch timestampLevel(for: facts) {
@@ -82,7 +83,7 @@ package struct MetadataFilter: Sendable {
         }
     }
 
-    /// The model of the camera, from the file or the user; ` / Linux ` is added for this machine (M13). Without a
+    /// The model of the camera, from the file or the user; ` / Linux ` is added for this machine (M13). If there is no
     /// model, nothing is disclosed.
     private func device(of facts: CaptureFacts) -> String? {
         guard let model = facts.deviceModel.flatMap(DisclosedText.cleaned) else { return nil }
@@ -121,7 +122,7 @@ package struct MetadataFilter: Sendable {
         return .place(city: city ?? place.city, country: place.country)
     }
 
-    /// Two letters; nil for other text, so that it is never disclosed.
+    /// Two letters; nil for other text, which is therefore never disclosed.
     private static func countryCode(_ text: String) -> String? {
         // Checked before uppercasing, since `ß` would become two letters.
         guard text.utf8.count == 2, text.utf8.allSatisfy({ (0x41...0x5A).contains($0 & ~0x20) }) else { return nil }
@@ -139,9 +140,9 @@ package struct MetadataFilter: Sendable {
     }
 }
 
-/// Sanitizes texts of a file or user before they are disclosed.
+/// Sanitizes text from a file or the user before it is disclosed.
 enum DisclosedText {
-    /// Longer than the name of any model or city, but short enough for a body.
+    /// More than the name of any model or city needs, but small enough for a body.
     static let byteLimit = 128
 
     /// One line without control characters, bidirectional controls or surrounding whitespace, truncated between

@@ -34,7 +34,7 @@ public struct PrivacySettings: Sendable, Equatable {
 }
 
 extension PrivacySettings {
-    /// Far more than four members need.
+    /// Far more than the four members need.
     private static let byteLimit = 65_536
 
     /// Reads the settings from a JSON object with `privacyModeEnabled`, `locationLevel`, `timestampLevel` and
@@ -86,7 +86,7 @@ extension PrivacySettings {
         let name = url.lastPathComponent
         let parent = Array(url.deletingLastPathComponent().path.utf8)
         guard let directory = try TargetDirectory.open(parent, creating: true) else { return }
-        // The fixed temporary name is locked, so that two processes do not write at the same time.
+        // The fixed temporary name is locked, so two processes do not write at the same time.
         try WholeFile(in: directory, temporaryName: ".\(name).new", audience: .owner)
             .write(text, as: Array(name.utf8), replacing: true)
     }

@@ -7,7 +7,7 @@ final class BlobFile: Sendable {
     private let file: PartialFile
     private let end = Mutex<Int64>(0)
 
-    /// Bytes between two starts of writeback, so that `sync` has little left to do.
+    /// Number of bytes after which writeback is started again, so `sync` has little left to do.
     private static let writebackSize: Int64 = 32 << 20
 
     init(_ name: String, in directory: TargetDirectory) throws(FileWriteError) {
@@ -15,7 +15,7 @@ final class BlobFile: Sendable {
         try file.truncate(to: 0)
     }
 
-    /// Reserves space, so that a full disk is detected before the first byte.
+    /// Reserves space to detect a full disk before the first byte.
     func reserve(_ byteCount: Int64) throws(FileWriteError) {
         do {
             try file.reserve(byteCount)
@@ -48,7 +48,7 @@ final class BlobFile: Sendable {
 
 struct ExportTarget: Sendable {
     let directory: TargetDirectory
-    /// As bytes; may be invalid UTF-8.
+    /// The file name, as bytes; may be invalid UTF-8.
     let name: [UInt8]
     let temporaryName: String
 

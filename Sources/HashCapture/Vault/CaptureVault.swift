@@ -5,7 +5,7 @@ package import MediaFiles
 package import MediaStore
 internal import MediaSystem
 
-/// Encrypted media and depth maps of captures, in the data directory. The program never deletes committed ones.
+/// Encrypted media and depth maps of captures, in the data directory. mediactl never deletes committed captures.
 ///
 ///     captures/            0700
 ///       vault.key          0600, 64 hexadecimal digits and a line feed (`VaultKey.file` only)
@@ -64,8 +64,8 @@ extension CaptureVault {
                 try captures.status(of: Array(id.utf8)) == nil
             else { throw CaptureError(.vaultUnusable, detail: "a capture with this ID already exists", value: id) }
             while true {
-                // The draft has another UUID in its name until it is locked: a process that adopts drafts may remove it
-                // first, and another name is then used.
+                // Until it is locked, the draft has a different UUID in its name: a process that adopts drafts may
+                // remove it first, in which case a new name is used.
                 let name = Self.draftPrefix + UUID().uuidString.lowercased()
                 guard let draft = try captures.makePrivateSubdirectory(name),
                     try Self.hold(draft, name, in: captures)
@@ -93,8 +93,8 @@ extension CaptureVault {
 
     /// Encrypts a file, and hashes exactly the bytes that it encrypts, in one pass. The result is synced when this
     /// returns. Uses a few MiB of memory for any size. The first capture creates the key. Cancellation throws
-    /// `.cancelled`. The original must not change while it is read. `progress` is called with the finished bytes and
-    /// their total, on another thread. Returns the SHA-256 of the file.
+    /// `.cancelled`. The original must not change while it is read. `progress` is called with the number of finished
+    /// bytes and the total, on another thread. Returns the SHA-256 of the file.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, including for a key that opens
     ///   none of the newest captures. The draft then contains no data from the file.
@@ -134,7 +134,7 @@ extension CaptureVault {
             associatedData: Self.associatedData(.media, of: draft.id)
         ) { bytes in
             let written = try blob.append(bytes)
-            // Disregards the header and the tags, a few bytes per million; the last call reports the end.
+            // Disregards the header and the tags, which are a few bytes per million; the last call reports the end.
             progress?(min(written, total), total)
         }
         try await BlockingWork.run { try blob.sync() }
@@ -190,8 +190,8 @@ extension CaptureVault {
         try? Self.remove(draft.directory, Self.draftPrefix + draft.id, from: captures)
     }
 
-    /// Gives the files their final names and syncs. The record must be stored first, so that `adopt` commits the draft
-    /// after a crash in between. Blocks. The draft is unusable afterwards.
+    /// Gives the files their final names and syncs. The record must be stored first: after a crash in between, `adopt`
+    /// then commits the draft. Blocks. The draft is unusable afterwards.
     ///
     /// - Throws: `.vaultUnusable`; the draft is left to `adopt`.
     package func commit(_ draft: Draft) throws(CaptureError) {
@@ -223,8 +223,8 @@ extension CaptureVault {
 
 extension CaptureVault {
     /// Decrypts a blob to a new file (0600) and returns the digest of the plaintext. The file gets its final name only
-    /// when it is complete and verified, and replaces nothing. Cancellation throws `.cancelled`. `path` is the target,
-    /// as bytes; its directory must exist. `expecting` is the required digest of the plaintext.
+    /// when it is complete and verified, and does not replace an existing file. Cancellation throws `.cancelled`.
+    /// `path` is the target, as bytes; its directory must exist. `expecting` is the required digest of the plaintext.
     ///
     /// - Throws: `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,
     ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is then left at the target.
@@ -297,8 +297,8 @@ extension CaptureVault {
         }
     }
 
-    /// Why a blob cannot be read: `.mediaMissing`, `.mediaDamaged` if it is empty, or `.vaultUnusable`; nil if it can be.
-    /// Its content is not checked. Requires no key.
+    /// Why a blob cannot be read: `.mediaMissing`, `.mediaDamaged` if it is empty, or `.vaultUnusable`; nil if it can
+    /// be read. Its content is not checked. Does not require a key.
     package func problem(with kind: Kind, of id: String) -> OutcomeCode? {
         do throws(CaptureError) {
             _ = try blob(kind, of: id)
@@ -335,7 +335,7 @@ extension CaptureVault {
 }
 
 extension StreamingAEAD {
-    /// 0 for an invalid length.
+    /// The length of the plaintext; 0 for an invalid length.
     fileprivate static func plaintextByteCount(of ciphertextByteCount: Int64) -> Int64 {
         let segments = (ciphertextByteCount + (1 << 20) - 1) >> 20
         return max(0, ciphertextByteCount - 40 - 16 * segments)
@@ -343,9 +343,9 @@ extension StreamingAEAD {
 }
 
 extension CaptureVault {
-    /// Recovers from crashed processes: commits drafts with a record and removes those without, which were never
-    /// reported and whose originals are unchanged. Ignores drafts of running processes and entries not created by the
-    /// vault.
+    /// Recovers from crashed processes: commits drafts that have a record and removes drafts that do not, which were
+    /// never reported and whose originals are unchanged. Ignores drafts of running processes and entries not created by
+    /// the vault.
     ///
     /// - Throws: `.vaultUnusable`, `.storeUnusable` if `hasRecord` throws an error other than `CaptureError`.
     package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
@@ -371,7 +371,7 @@ extension CaptureVault {
             return try Self.hold(draft, name, in: captures) ? draft : nil
         }
         guard let draft else { return }
-        // Checked while holding the lock: no process can still store a record.
+        // Checked while holding the lock: other processes can no longer store a record.
         let isRecorded = try Self.isRecorded(id, hasRecord)
         try CaptureError.inVault {
             if isRecorded {

@@ -5,11 +5,11 @@ internal import MediaStore
 internal import MediaSystem
 
 extension CaptureVault {
-    /// Number of captures to try, so that one damaged copy is not mistaken for a wrong key.
+    /// Number of captures to try, so one damaged copy is not mistaken for a wrong key.
     private static let triedCaptures = 8
 
     /// Checks that a key opens one of the newest captures before new data is encrypted with it. A vault whose captures
-    /// use several keys could not be read completely after one of them is lost.
+    /// use several keys could not be read completely after one key is lost.
     ///
     /// - Throws: `.vaultUnusable` if the key opens none of them.
     func checkKey(_ key: StreamingAEAD.Key) async throws(CaptureError) {
@@ -61,7 +61,7 @@ extension CaptureVault {
         } catch is CancellationError {
             throw CaptureError(.cancelled)
         } catch {
-            // Unreadable or damaged, or encrypted with another key.
+            // The capture is unreadable, damaged, or encrypted with a different key.
             return false
         }
     }

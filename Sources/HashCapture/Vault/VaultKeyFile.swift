@@ -22,8 +22,8 @@ public enum VaultKey: Sendable {
 
 /// `captures/vault.key`: 64 hexadecimal digits and a line feed. Base64 of 32 bytes is also read.
 ///
-/// Blobs cannot be decrypted without their key, so a key is never replaced, and none is created while there are blobs:
-/// the old key may be restored from a backup.
+/// Blobs cannot be decrypted without their key, so a key is never replaced, and a new key is not created while there
+/// are blobs: the old key may be restored from a backup.
 struct VaultKeyFile {
     private let directory: DataDirectory
     private let path: [UInt8]
@@ -36,7 +36,7 @@ struct VaultKeyFile {
         path = Array("\(directory.path(of: .captures))/\(Self.name)".utf8)
     }
 
-    /// - Throws: `.vaultUnusable`, including if there is none.
+    /// - Throws: `.vaultUnusable`, including if there is no key.
     func read() throws(CaptureError) -> StreamingAEAD.Key {
         guard let key = try existing() else { throw missing }
         return key
@@ -104,7 +104,7 @@ struct VaultKeyFile {
                 return try draft.write(Array(text.utf8), as: Array(Self.name.utf8), replacing: false)
             } catch {
                 if error.kind == .exists { return }
-                // A process that removes drafts may lock a new one first; another one is then created.
+                // A process that removes drafts may lock a new draft first; in that case, another is created.
                 guard error.kind == .busy else { throw error }
             }
         }
@@ -165,7 +165,7 @@ final class VaultKeyring: Sendable {
 
     /// The key for a new capture, created if there are no blobs. `check` compares it with the stored captures, once.
     ///
-    /// - Throws: The errors of `key` and `check`.
+    /// - Throws: Errors from `key` and `check`.
     func sealingKey(
         _ check: (StreamingAEAD.Key) async throws(CaptureError) -> Void
     ) async throws(CaptureError) -> StreamingAEAD.Key {

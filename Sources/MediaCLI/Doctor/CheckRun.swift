@@ -153,7 +153,7 @@ struct CheckRun: Sendable {
 }
 
 extension UserFacingError {
-    /// A file that a smoke test could not delete, with the command that deletes it; nil if there is none.
+    /// A file that a smoke test could not delete, with the command that deletes it; nil if there is no such file.
     fileprivate init?(remainsOf check: ServerCheck, on server: String) {
         guard let id = check.facts["left_file_id"] else { return nil }
         let event = [check.facts["left_event_date"], check.facts["left_org_name"]].compactMap { $0 }
@@ -198,7 +198,7 @@ extension TextRenderer {
         let found = check.facts["role"] == nil ? userFacingError?.message : nil
         let detail = ErrorCatalog.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)
-        // Do not wrap into fewer than 12 columns.
+        // The text is never wrapped to fewer than 12 columns.
         let room = width.map { $0 - indent.count } ?? .max
         let parts = room > 12 ? WordWrap.lines(detail, width: room) : [detail]
         var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }

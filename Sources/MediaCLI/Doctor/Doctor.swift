@@ -76,7 +76,8 @@ struct Doctor: ContextCommand {
             || credentials.apiKeyFile != nil
     }
 
-    /// Everything but login, role and tus can be checked without a login. An expired stored login fails the check.
+    /// Everything except `login`, `role` and `tus` can be checked without a login. An expired stored login fails the
+    /// check.
     private func client(
         for server: ServerURL,
         _ servers: ServerSession,

@@ -7,7 +7,7 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// A bundle of `hash-only export`, verified without store, key or network. The file is untrusted.
+/// A bundle written by `hash-only export`, verified without the store, a key or the network. The file is untrusted.
 struct BundleReading: Sendable {
     static let schema = "mediactl.hash-only-bundle/1"
     static let fileName = "bundle.json"
@@ -20,10 +20,10 @@ struct BundleReading: Sendable {
     let verification: CaptureVerification
     /// SHA-256 of the public key as SubjectPublicKeyInfo, as printed by `openssl pkey -pubin -outform DER | sha256sum`.
     let keyHash: String
-    /// Names of the members of bundle and body that could be changed without breaking the signature.
+    /// Names of the members of the bundle and the body that could be changed without invalidating the signature.
     let unsignedMembers: [String]
 
-    /// Reads a bundle, or the one in a directory. Without `media`, the media files in that directory are compared.
+    /// Reads a bundle, or the bundle in a directory. If `media` is nil, the media files in that directory are compared.
     ///
     /// - Throws: `UserFacingError` if this is not a bundle; `SourceFileError`, `CancellationError`.
     init(_ given: [UInt8], media: [UInt8]?) async throws {

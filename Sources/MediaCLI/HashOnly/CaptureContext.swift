@@ -38,7 +38,7 @@ struct CaptureContext: Sendable {
         http = try settings.httpClient(for: .captureURL)
     }
 
-    /// Opens the settings and stores of a command and completes unfinished work of exited processes. Sends nothing.
+    /// Opens the settings and stores of a command and completes the unfinished work of exited processes. Sends nothing.
     static func open(
         _ console: Console,
         _ global: GlobalOptions,
@@ -57,9 +57,9 @@ struct CaptureContext: Sendable {
         return context
     }
 
-    /// The captures of the configured server.
+    /// A session for the configured server.
     ///
-    /// - Throws: `UserFacingError` if none is configured; `ServerURLError`.
+    /// - Throws: `UserFacingError` if no server is configured; `ServerURLError`.
     func session() throws -> CaptureSession {
         let server = try settings.requireServer(of: .captureURL)
         return session(server, settings.settings.captureProfile.value)
@@ -81,8 +81,8 @@ struct CaptureContext: Sendable {
         return session
     }
 
-    /// A session for local work, for which any server will do: the configured one, otherwise that of the newest
-    /// capture.
+    /// A session for local work, for which any server is suitable: the configured server, otherwise the newest
+    /// capture's.
     ///
     /// - Throws: `StoreError`, `ServerURLError`; `UserFacingError` if there is neither.
     func anySession() throws -> CaptureSession {
@@ -93,10 +93,10 @@ struct CaptureContext: Sendable {
         return try session(for: newest)
     }
 
-    /// Completes unfinished work of exited processes. Sends nothing.
+    /// Completes the unfinished work of exited processes. Sends nothing.
     func adopt() async throws {
         guard !library.isReadOnly else { return }
-        // A process may have exited before its first record; in this case the session of any server will do.
+        // A process may have exited before its first record; in this case, a session for any server is suitable.
         if let newest = try library.captures().first {
             try await session(for: newest).adopt()
         } else if try settings.configuredServer(of: .captureURL) != nil {
@@ -106,7 +106,7 @@ struct CaptureContext: Sendable {
 
     /// The only record with this ID prefix.
     ///
-    /// - Throws: `StoreError`; `CaptureError` if there is none; `UserFacingError` if there are several.
+    /// - Throws: `StoreError`; `CaptureError` if there is no such record; `UserFacingError` if there are several.
     func record(_ idPrefix: String) throws -> CaptureRecord {
         let found = try library.captures(idPrefix: idPrefix.lowercased())
         guard let record = try found.named(idPrefix, "capture", \.id) else {
@@ -125,7 +125,7 @@ struct CaptureContext: Sendable {
         return options
     }
 
-    /// Why the copy of a record's media in the vault cannot be read; nil if it can be. Its content is not checked.
+    /// Why the copy of a record's media in the vault cannot be read; nil if it can be read. Its content is not checked.
     func problem(withCopyOf record: CaptureRecord) -> OutcomeCode? {
         CaptureVault(directory: directory, key: settings.vaultKey).problem(with: .media, of: record.id)
     }
@@ -147,10 +147,10 @@ struct CaptureContext: Sendable {
 }
 
 extension SettingsSession {
-    /// Runs `body` with the stores of the data directory if it exists, otherwise with empty ones in a temporary
+    /// Runs `body` with the stores of the data directory if it exists, otherwise with empty stores in a temporary
     /// directory.
     ///
-    /// - Throws: The errors of `body`, and `StoreError`, `TransportError`.
+    /// - Throws: Errors from `body`, and `StoreError`, `TransportError`.
     func withReadOnlyCaptures<Value>(_ body: (CaptureContext) async throws -> Value) async throws -> Value {
         let path = locations.dataDirectory
         if FileManager.default.fileExists(atPath: path + "/library.sqlite") {
@@ -167,10 +167,10 @@ extension SettingsSession {
         return try await body(CaptureContext(self, LibraryStore(in: directory), directory))
     }
 
-    /// Separate from the settings file, so that changing one cannot damage the other.
+    /// Separate from the settings file, so changing one cannot damage the other.
     var privacyFile: String { locations.file(besideConfig: "hash-only.json") }
 
-    /// - Throws: `CaptureError` if they cannot be read: an unreadable file must not disable privacy.
+    /// - Throws: `CaptureError` if the settings cannot be read: an unreadable file must not disable privacy.
     func privacySettings() throws(CaptureError) -> PrivacySettings {
         try PrivacySettings.read(privacyFile)
     }

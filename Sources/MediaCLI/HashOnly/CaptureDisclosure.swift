@@ -109,7 +109,7 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether it applies to media that is not submitted again.
+    /// Whether the notice applies to media that is not submitted again.
     var isAboutEarlierSubmission: Bool {
         switch self {
         case .optionsNotSent, .disclosedEarlier: true
@@ -117,7 +117,7 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether the notice is about what the server publishes as soon as it has the capture.
+    /// Whether the notice concerns what the server publishes as soon as it has the capture.
     var isAboutPublication: Bool {
         switch self {
         case .capturedAtIsPublic, .coordinatesArePublic: true
@@ -125,10 +125,10 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether it is printed before the capture is sent, since a time on the server cannot be corrected.
+    /// Whether the notice is printed before the capture is sent, since a time on the server cannot be corrected.
     var isBeforeSending: Bool { self == .captureTimeUnknown || self == .timeWithoutZone }
 
-    /// Whether `CaptureDisclosure` already covers it.
+    /// Whether `CaptureDisclosure` already covers the notice.
     var isInDisclosure: Bool {
         switch self {
         case .capturedAtIsPublic, .captureTimeUnknown, .coordinatesArePublic: true

@@ -13,7 +13,7 @@ final class CaptureRun: Sendable {
     private struct Stage {
         var work: Task<CaptureItem, any Error>
         var control: TransferControl
-        /// Whether the media is still being read. No request is sent before reading is complete.
+        /// Whether the media is still being read. Nothing is sent before reading is complete.
         var isReading: Bool
     }
 
@@ -39,8 +39,8 @@ final class CaptureRun: Sendable {
         finishTimeout = settings.settings.finishTimeout.value
     }
 
-    /// Runs one job at a time and returns whether all ran. No further job starts after a signal or once standard output
-    /// is closed. `report` runs for each result before the next job starts.
+    /// Runs one job at a time and returns whether all jobs ran. Further jobs do not start after a signal or once
+    /// standard output is closed. `report` runs for each result before the next job starts.
     func run(_ jobs: [Job], report: (CaptureItem) -> Void) async -> Bool {
         let interruption = console.context.interruption
         return await interruption.handling({ [self] in handle($0) }) {
@@ -81,8 +81,8 @@ final class CaptureRun: Sendable {
         return console.context.output.failure != nil
     }
 
-    /// A signal cancels reading immediately. A request that is already sent waits for its response; a second signal
-    /// abandons it, and its outcome stays unknown until `retry` queries the server.
+    /// A signal cancels reading immediately. If a request has already been sent, the run waits for its response; a
+    /// second signal abandons the request, and its outcome stays unknown until `retry` queries the server.
     private func handle(_ request: Interruption.Request) {
         guard let stage = stage.withLock({ $0 }) else { return }
         if request.isFinal || stage.isReading {
@@ -113,13 +113,13 @@ final class CaptureRun: Sendable {
 }
 
 struct CaptureItem: Sendable {
-    /// States of records, and of captures without a record.
+    /// The states of records, and of captures without a record.
     enum State: String, Sendable, CaseIterable {
         case pending, queued, submitted, accepted, rejected
         case unknownOutcome = "unknown_outcome"
         /// Dry run.
         case planned
-        /// No record was written.
+        /// A record was not written.
         case failed
         /// Stopped before a record was written.
         case cancelled
@@ -128,7 +128,7 @@ struct CaptureItem: Sendable {
         init(_ state: CaptureRecord.State) { self = Self(rawValue: state.rawValue) ?? .failed }
     }
 
-    /// The path as entered by the user or as stored in the record; nil for a digest.
+    /// The path as entered by the user or as stored in the record; nil if only a digest was given.
     var path: [UInt8]?
     var state: State
     var record: CaptureRecord?
@@ -137,7 +137,8 @@ struct CaptureItem: Sendable {
     var error: UserFacingError?
     /// Source of the capture time; nil if the time is unknown or the file was not read.
     var timeSource: CaptureTimeSource?
-    /// Whether the capture was already on the server, so nothing was sent; with an error, this was not confirmed.
+    /// Whether the capture was already on the server, so nothing was sent; if there is an error, this was not
+    /// confirmed.
     var isKnown = false
     private var isOfOtherDevice = false
 
@@ -149,7 +150,7 @@ struct CaptureItem: Sendable {
         isOfOtherDevice = outcome.needsResend
         timeSource = outcome.timeSource
         // If the capture was known, nothing was disclosed in this run. A capture is not public if the server does not
-        // have it, or has another submission of the same media.
+        // have it, or has a different submission of the same media.
         let mayBePublic =
             [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
             && !outcome.notices.contains(.acceptedEarlier)
@@ -200,7 +201,7 @@ struct CaptureItem: Sendable {
         error = userFacingError
     }
 
-    /// The error of this run, otherwise the error stored in the record.
+    /// The error in this run, otherwise the error stored in the record.
     private func userFacingError(of outcome: CaptureOutcome) -> UserFacingError {
         let record = outcome.record
         let operation: CaptureOperation =
@@ -211,7 +212,7 @@ struct CaptureItem: Sendable {
 
     var exitCode: ExitCode { error?.exitCode ?? .success }
 
-    /// Name for messages.
+    /// The name used in messages.
     var name: String { (path ?? record?.path).map { ErrorCatalog.quoted($0) } ?? digestName }
 
     var resultName: String { (path ?? record?.path).map { TerminalText.escaped($0) } ?? digestName }
@@ -267,7 +268,7 @@ struct CaptureReading: RunReading {
     var done: Int64
     var whole: Int64
 
-    /// While this is true, no request has been sent.
+    /// While this is true, nothing has been sent.
     var isReading: Bool { done < whole }
     var amount: Int64 { done }
     var percent: Int64? { Progress.percent(done, of: whole) }
@@ -343,7 +344,7 @@ extension JSONRenderer {
 
 /// Failures go to standard error. Assertions, places and full hashes appear only in JSON (hash-only contract, trap 25).
 extension TextRenderer {
-    /// Name of a key by the level that the server assigned to it.
+    /// Name of a key, derived from the level that the server assigned to it.
     static func key(level: String) -> String {
         switch level {
         case "software": "software key"

@@ -35,7 +35,7 @@ enum CaptureValue {
 
     // MARK: Facts
 
-    /// `52.5163,13.3777`: degrees, north and east are positive. At most 15 significant digits each, so that every JSON
+    /// `52.5163,13.3777`: degrees, north and east are positive. Each has at most 15 significant digits, so every JSON
     /// parser reads the same number.
     static func coordinates(_ text: String) throws(InvalidValue) -> (latitude: Double, longitude: Double) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
@@ -56,8 +56,8 @@ enum CaptureValue {
         return (latitude, longitude)
     }
 
-    /// `Berlin,DE`, or a country alone. The city is free text, since the table lacks small towns; the country must
-    /// exist.
+    /// `Berlin,DE`, or a country alone. The city is free text, since the table does not contain small towns; the
+    /// country must exist.
     static func place(_ text: String) throws(InvalidValue) -> (city: String?, country: String) {
         let comma = text.lastIndex(of: ",")
         let city = comma.map { text[..<$0].trimmingCharacters(in: .whitespaces) }

@@ -53,7 +53,8 @@ struct HashOnlyExport: ContextCommand {
     )
     var first = false
 
-    /// The path of the bundle; for a directory, existing or to be created, that of a file in it with the default name.
+    /// The path of the bundle; for a directory, existing or to be created, the path of a file in it with the default
+    /// name.
     private var bundleFile: String? {
         guard let bundle else { return nil }
         return isDirectory(bundle) ? bundleDirectory(bundle) + "/" + BundleReading.fileName : bundle
@@ -169,7 +170,7 @@ struct HashOnlyExport: ContextCommand {
         }
     }
 
-    /// Checks all targets first, so that no export stops halfway. Each target is checked again when the file is renamed
+    /// Checks all targets first, so exports never stop halfway. Each target is checked again when the file is renamed
     /// to it.
     private func refuseExistingTargets() throws(CaptureError) {
         for target in [media, depthTo, bundleFile].compactMap({ $0 }) {
@@ -182,8 +183,8 @@ struct HashOnlyExport: ContextCommand {
     }
 }
 
-/// Everything needed to verify a capture without this program or the server: the exact body, the signed bytes, the
-/// signature and the public key. Nothing in it is secret except the disclosed time and location.
+/// Everything needed to verify a capture without mediactl or the server: the exact body, the signed bytes, the
+/// signature and the public key. It contains nothing secret except the disclosed time and location.
 struct CaptureBundle: Sendable {
     private let record: CaptureRecord
     private let body: [UInt8]
@@ -228,8 +229,9 @@ struct CaptureBundle: Sendable {
         ])
     }
 
-    /// Members of the body that are not covered by the signature: with the profile `reference`, those of a video (M9).
-    /// The assertion, which contains the signature, is not included. Empty if the body cannot be read or is not signed.
+    /// Members of the body that are not covered by the signature: with the profile `reference`, the members of a video
+    /// (M9). The assertion, which contains the signature, is not included. Empty if the body cannot be read or is not
+    /// signed.
     static func unsignedMembers(of record: CaptureRecord) -> [String] {
         guard let bundle = try? CaptureBundle(record), let body = JSONValue.object(in: bundle.body[...]),
             let signed = JSONValue.object(in: bundle.signedBytes[...])

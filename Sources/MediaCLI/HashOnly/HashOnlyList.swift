@@ -37,13 +37,13 @@ struct HashOnlyList: ContextCommand {
 }
 
 extension CaptureRecord {
-    /// Whether the capture is for the server with this host; nil matches all.
+    /// Whether the capture is for the server with this host; nil matches all captures.
     func isAt(_ scope: String?) -> Bool {
         guard let scope else { return true }
         return (try? ServerURL(server, allowingPath: true))?.scope == scope
     }
 
-    /// Whether `retry` can advance it. A capture without a mode requires `--as-hash-only` first.
+    /// Whether `retry` can advance the capture. A capture without a mode requires `--as-hash-only` first.
     var isOpen: Bool {
         guard mode != nil, !isUnsentUpload else { return false }
         return switch state {
@@ -52,7 +52,7 @@ extension CaptureRecord {
         }
     }
 
-    /// Whether it is an upload of the media that was not sent. Only another `send` uploads media.
+    /// Whether the capture is an upload of the media that was not sent. Only another `send` uploads media.
     var isUnsentUpload: Bool { mode == .full && state.isUnsent }
 }
 
@@ -82,7 +82,7 @@ extension TextRenderer {
                 TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
                 record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
                 record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
-                // Only the host, the same as in `uploads list`.
+                // Only the host is shown, as in `uploads list`.
                 TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
             ]
         }

@@ -190,9 +190,9 @@ struct CaptureKeyOptions: ParsableArguments {
         return .existing(.command([program.contains("/") ? absolute(program) : program] + words.dropFirst()))
     }
 
-    /// The public key of the signing program.
+    /// The signing program's public key.
     ///
-    /// - Throws: `UserFacingError` if the file contains no such key.
+    /// - Throws: `UserFacingError` if the file does not contain a valid key.
     func verifyingKey() throws(UserFacingError) -> VerifyingKey? {
         guard let publicKey else { return nil }
         guard let key = VerifyingKey.reading(try EvidenceFile.bytes(publicKey)) else {
@@ -204,7 +204,7 @@ struct CaptureKeyOptions: ParsableArguments {
         return key
     }
 
-    /// The certificates of --ek-certificate; nil without --tpm.
+    /// The certificates specified by --ek-certificate; nil without --tpm.
     func endorsementCertificates() throws(UserFacingError) -> [EndorsementCertificate]? {
         guard tpm else { return nil }
         var certificates: [EndorsementCertificate] = []

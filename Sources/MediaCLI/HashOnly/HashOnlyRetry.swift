@@ -60,7 +60,7 @@ struct HashOnlyRetry: ContextCommand {
         }
         let origins = Set(records.compactMap { try? ServerURL($0.server, allowingPath: true).origin })
         let isOneServer = origins.count == 1
-        // No other server is contacted, so the connection options can only be for this one.
+        // Other servers are not contacted, so the connection options can only be for this one.
         if isOneServer, let origin = origins.first { context.settings.trusts.name(origin) }
         let run = CaptureRun(context.settings)
         let jobs = records.map { record in
@@ -106,8 +106,8 @@ struct HashOnlyRetry: ContextCommand {
                     + command
             )
         }
-        // Captures that the server may have come first, since their outcome determines that of others of the same
-        // media. Otherwise the oldest comes first.
+        // Captures that may be on the server come first, since their outcome determines the outcome of other captures
+        // of the same media. Otherwise, the oldest comes first.
         let unfinished: [CaptureRecord] = records.filter(\.isOpen).reversed()
         return unfinished.filter { !$0.state.isUnsent } + unfinished.filter(\.state.isUnsent)
     }

@@ -110,7 +110,7 @@ struct HashOnlySend: ServerCommand {
         }
     }
 
-    /// Without `send`, the parser accepts any word as a file. So that no file is sent because of a mistyped command, a
+    /// Without `send`, the parser accepts any word as a file. To avoid sending a file because of a mistyped command, a
     /// bare word is always treated as a command, and all files are checked before anything is sent.
     private func checkShortForm(_ arguments: [String]) throws {
         guard let parent = arguments.firstIndex(of: HashOnly.configuration.commandName ?? ""),

@@ -49,7 +49,7 @@ struct HashOnlyShow: ContextCommand {
 }
 
 extension JSONRenderer {
-    /// The depth analysis with the numbers of the body, which are sent as binary32.
+    /// The depth analysis with the numbers in the body, which are sent as binary32.
     static func analysis(of record: CaptureRecord) -> JSONValue {
         guard let analysis = record.analysis, let bytes = record.body ?? record.unsignedBody,
             let sent = JSONValue.object(in: bytes[...])?["depth_analysis"]?.members,

@@ -101,8 +101,8 @@ struct HashOnlyVerify: ContextCommand {
         return (try await querying.verify(match, isOffline: offline), nil)
     }
 
-    /// `failure` is the reason why the server was not queried; `bundle` was verified instead of the store. `options` are
-    /// those with which printed commands use the server of the capture.
+    /// `failure` is the reason why the server was not queried; `bundle` was verified instead of the store. `options`
+    /// contains the options with which printed commands use the capture's server.
     private func report(
         _ verification: CaptureVerification,
         _ path: [UInt8],
@@ -154,7 +154,7 @@ struct HashOnlyVerify: ContextCommand {
         ])
     }
 
-    /// The error for failed checks. A lost copy in the vault is not a mismatch of file and capture.
+    /// The error for failed checks. A lost copy in the vault is not a mismatch between file and capture.
     private func mismatch(_ verification: CaptureVerification, _ path: [UInt8]) -> UserFacingError {
         let id = TextRenderer.brief(verification.record.id)
         let failed = verification.findings.filter { if case .failed = $0.finding { true } else { false } }.map(\.check)

@@ -3,12 +3,12 @@ internal import MediaCore
 
 /// The candidate places near a border, between which only the user can choose.
 struct PlaceChoice {
-    /// Empty outside of a dry run: locations are not printed there (hash-only contract, trap 25).
+    /// Empty except in a dry run: otherwise, locations are not printed (hash-only contract, trap 25).
     private let candidates: [PlaceCandidate]
 
     init(_ candidates: [PlaceCandidate]) { self.candidates = candidates }
 
-    /// Nil if no place of a preview is near a border.
+    /// nil if the preview has no place near a border.
     init?(_ preview: CapturePreview?) {
         for case .nearBorder(let candidates) in preview?.notices ?? [] {
             self.init(candidates)
@@ -47,7 +47,7 @@ struct PlaceChoice {
 }
 
 extension CaptureNotice {
-    /// The same notice without locations, for all runs except a dry run.
+    /// This notice without locations, for all runs except a dry run.
     var withoutLocation: CaptureNotice {
         if case .nearBorder = self { return .nearBorder([]) }
         return self

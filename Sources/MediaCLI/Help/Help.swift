@@ -124,7 +124,7 @@ enum HelpText {
 
     // MARK: -h
 
-    /// The options shown by `-h` for commands that have many. Other commands show all but those in ``rare``.
+    /// The options shown by `-h` for commands that have many. Other commands show all options except those in ``rare``.
     static let everyday: [String: Set<String>] = [
         "upload": [
             "--event-date", "--org-name", "--label", "--recursive", "--include", "--exclude", "--dry-run", "--again",
@@ -151,8 +151,8 @@ enum HelpText {
         "--help", "--password-stdin", "--api-key-stdin",
     ])
 
-    /// The help of a command for `-h`: its abstract and its most important options. A command group without options has
-    /// only one help text.
+    /// The help for a command with `-h`: its abstract and its most important options. A command group without options
+    /// has only one help text.
     static func short(_ help: String, of command: [String]) -> String {
         let name = command.joined(separator: " ")
         let blocks = help.split(separator: "\n\n").map { $0.split(separator: "\n") }

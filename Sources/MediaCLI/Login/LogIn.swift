@@ -176,7 +176,7 @@ struct UploadLoginRun: Sendable {
         do {
             issued = try await settings.client(for: server, nil, http).logIn(email: email, password: password)
         } catch  where error.code == .loginUnavailable {
-            // Otherwise neither a password nor a login could be used.
+            // Otherwise, neither a password nor a login could be used.
             try settings.logins.update(server.origin) { $0.requiresLogin = false }
             throw error
         }
@@ -344,7 +344,7 @@ extension PhotoSyncError {
 }
 
 enum HostName {
-    /// From gethostname(2); `mediactl` if the host name is not available.
+    /// The host name from gethostname(2); `mediactl` if the host name is not available.
     static var current: String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "mediactl" }

@@ -71,7 +71,7 @@ struct LoginList: Sendable {
         var server: String
         /// `upload` or `photo`.
         var service: String
-        /// `bearer` or `api_key`; nil without a login.
+        /// `bearer` or `api_key`; nil if there is no login.
         var scheme: String?
         var email: String?
         var role: String?

@@ -74,7 +74,7 @@ struct LogOut: ContextCommand {
 
     /// The configured server, as upload server, photo server and photo library.
     ///
-    /// - Throws: `UserFacingError` if none is configured; `ServerURLError`.
+    /// - Throws: `UserFacingError` if no server is configured; `ServerURLError`.
     static func places(_ settings: SettingsSession) throws -> Places {
         var places = Places(upload: (try? settings.configuredServer(of: .uploadsURL))?.origin.description)
         if places.upload == nil || settings.settings.addresses[.syncURL] != nil {
@@ -89,7 +89,7 @@ struct LogOut: ContextCommand {
         if row.service == "photo" {
             _ = try list.library.removeLogin(for: row.server)
         } else {
-            // Keep the flag that the server requires a login: logging out must not allow passwords again.
+            // Keeps the flag that the server requires a login: logging out must not allow passwords again.
             try list.logins.update(try ServerURL(row.server).origin) { $0.login = nil }
         }
     }

@@ -89,7 +89,7 @@ struct MediaDeletionRun: Sendable {
         var result: DeleteResult
         /// As listed before the deletion.
         var file: ServerMedia?
-        /// The error, if `result` has none.
+        /// The error if `result` does not contain one.
         var refusal: UserFacingError?
 
         var error: UserFacingError? { refusal ?? result.userFacingError }
@@ -159,7 +159,7 @@ struct MediaDeletionRun: Sendable {
         return candidates
     }
 
-    /// A file name is compared with labels and may match unintended files, so `--yes` confirms only one.
+    /// A file name is compared with labels and may match unintended files, so `--yes` confirms only one file.
     private func requireOneGuess(_ choice: Choice, _ candidates: [Outcome]) throws(UserFacingError) {
         guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
             confirmation.isGiven, candidates.count > 1
@@ -239,7 +239,7 @@ struct MediaDeletionRun: Sendable {
 }
 
 extension UserFacingError {
-    /// A file that the filters selected by one event, and that the server also lists in another.
+    /// A file that the filters selected by one event, and that the server also lists in another event.
     static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> UserFacingError {
         let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalog.clean).joined(separator: " ")
         return UserFacingError(

@@ -61,7 +61,7 @@ struct StoreBackup: ContextCommand {
         return nothing("there is no token store in \(ErrorCatalog.quoted(path))", backup)
     }
 
-    /// The error for a store without tokens; `backup` contains those of an earlier one.
+    /// The error for a store without tokens; `backup` contains tokens from an earlier store.
     private static func nothing(_ reason: String, _ backup: StoreBackups.Backup?) -> UserFacingError {
         UserFacingError(
             .storeUnusable,

@@ -34,7 +34,7 @@ struct StoreRestoreCommand: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        // Check the file before a missing data directory is created.
+        // The file is checked before a missing data directory is created.
         try reading { () throws(StoreError) in try StoreRestore.check(file) }
         let isNew = try !StoreSession.exists(settings)
         let store =

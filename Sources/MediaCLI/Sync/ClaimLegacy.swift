@@ -116,7 +116,7 @@ struct ClaimRun: Sendable {
         let pages = PhotoTable(console, device: account.deviceID)
         let run = LongRun<PullProgress>(console)
         return try await console.context.interruption.handling({ _ in }) {
-            // Blocks are printed where they are read, one at a time: a queue of them would keep all photos in memory.
+            // Blocks are printed where they are read, one at a time: a queue of blocks would keep all photos in memory.
             let count = try await run.run(reporting: { (_: Never) in }) { dependencies in
                 try await LegacyClaim(account).list(control: dependencies.control) { photos in
                     pages.show(photos)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// backed up. Text files, system files and files of unknown types are not counted. The type of a file without an
 /// extension is detected from its first bytes.
 final class LeftBehind: Sendable {
-    /// Type of the content of a file.
+    /// Type of a file's content.
     enum Kind: String {
         case photo = "picture"
         case raw
@@ -38,7 +38,7 @@ final class LeftBehind: Sendable {
         counts.withLock { $0[FileType(pathExtension: pathExtension, kind: kind), default: 0] += 1 }
     }
 
-    /// The most frequent type first.
+    /// The types, most frequent first.
     private func types(_ isIncluded: (Kind) -> Bool) -> [(pathExtension: String, count: Int, kind: Kind)] {
         counts.withLock { counts in
             counts.map { (pathExtension: $0.pathExtension, count: $1, kind: $0.kind) }.filter { isIncluded($0.kind) }
@@ -50,8 +50,8 @@ final class LeftBehind: Sendable {
         }
     }
 
-    /// `312 .mov files, 40 .dng files are not backed up: the server does not accept these types (312 videos: no PhotoSync
-    /// server accepts videos)`; nil if there is no such file.
+    /// `312 .mov files, 40 .dng files are not backed up: the server does not accept these types (312 videos: no
+    /// PhotoSync server accepts videos)`; nil if there are no such files.
     var warning: String? {
         let types = types { $0 != .sidecar }
         guard !types.isEmpty else { return nil }
@@ -125,7 +125,7 @@ final class LeftBehind: Sendable {
     /// Types used by phones and cameras, in addition to those that an upload server accepts.
     private static let cameraVideos: Set<String> = ["3gp", "3g2", "mts", "insv", "lrv", "mod", "tod", "dv"]
 
-    /// Tables of a DVD, stored beside its streams.
+    /// The tables of a DVD, stored next to its streams.
     private static let dvdTables: Set<String> = ["ifo", "bup"]
 
     private static let raws: Set<String> = [
@@ -138,6 +138,6 @@ final class LeftBehind: Sendable {
         "tif", "tiff", "xcf",
     ]
 
-    /// XMP of Adobe and others, Apple's adjustments, and edits by Capture One, RawTherapee, darktable and DxO.
+    /// XMP from Adobe and others, Apple's adjustments, and edits by Capture One, RawTherapee, darktable and DxO.
     private static let sidecars: Set<String> = ["aae", "cos", "dop", "pp3", "xmp"]
 }

@@ -55,7 +55,7 @@ final class OutageNotice: Sendable {
         )
     }
 
-    /// A response of a working server ends the outage.
+    /// A response from a working server ends the outage.
     func exchanged(_ exchange: ExchangeRecord) {
         guard case .success(let status) = exchange.outcome else { return }
         let wasShown = state.withLock { state in
@@ -76,8 +76,8 @@ final class OutageNotice: Sendable {
 }
 
 extension SyncSession {
-    /// The same session for a command that waits during an outage of the server, with a notice and a limit. `retries`
-    /// in the settings, if set, takes precedence.
+    /// This session for a command that waits during a server outage, with a notice and a limit. `retries` in the
+    /// settings, if set, takes precedence.
     func waiting() -> SyncSession {
         guard settings.settings.retries.origin == .builtIn else { return self }
         var session = self

@@ -21,7 +21,7 @@ struct OwnershipGate: Sendable {
 
     private var isNeeded: Bool { get throws { try account.index.ownsUploads(at: account.server) == false } }
 
-    /// - Throws: `UserFacingError` without confirmation; `StoreError`.
+    /// - Throws: `UserFacingError` if the user does not confirm; `StoreError`.
     func pass() async throws {
         guard try isNeeded else { return }
         guard confirmation.isGiven || confirmation.prompter.isAllowed else {

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
-/// A list of photos of any length, printed in blocks with columns of fixed width, so that memory use is constant.
+/// A list of photos of any length, printed in blocks with columns of fixed width, so memory use is constant.
 final class PhotoTable: Sendable {
     private let console: Console
     /// ID of this machine's device.

@@ -35,7 +35,7 @@ struct Sync: ParsableCommand {
 }
 
 enum PointInTime {
-    /// Parses RFC 3339 with a zone, or a day, which starts at midnight in the local time zone. Returns UTC.
+    /// Parses an RFC 3339 time with a zone, or a day, which starts at midnight in the local time zone. Returns UTC.
     ///
     /// - Throws: `UserFacingError` for any other input.
     static func parse(_ text: String, flag: String) throws(UserFacingError) -> PhotoTime {
@@ -61,8 +61,7 @@ struct SyncSession: Sendable {
     let index: SyncIndex
     /// The stored login; nil if there is none.
     let login: Login?
-    /// Shows the waits of a command that continues after an outage of the server; nil for a command that fails
-    /// immediately.
+    /// Shows the waits of a command that continues after a server outage; nil for a command that fails immediately.
     var outage: OutageNotice?
 
     var console: Console { settings.console }
@@ -112,7 +111,7 @@ struct SyncSession: Sendable {
 
     /// The account on the server, for the key from flags or environment, otherwise for the stored login.
     ///
-    /// - Throws: `UserFacingError` without a key; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    /// - Throws: `UserFacingError` if there is no key; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func account(_ options: KeyOptions) async throws -> SyncAccount {
         let given = try await search(options.flags(noInput: settings.global.noInput)) { try await $0.givenKey() }
         guard let key = given ?? login?.apiKey else {
@@ -127,7 +126,7 @@ struct SyncSession: Sendable {
         )
     }
 
-    /// The stored device ID. Another key may belong to another user, who has other devices.
+    /// The stored device ID. A different key may belong to a different user, who has other devices.
     private func deviceID(for key: String, _ client: PhotoSyncClient) async throws -> String? {
         guard let login, let id = login.deviceID, key != login.apiKey else { return login?.deviceID }
         let devices = try await console.context.interruption.canceling { try await client.devices() }

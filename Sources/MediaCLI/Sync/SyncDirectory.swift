@@ -43,7 +43,7 @@ struct SyncDirectory: ServerCommand {
     @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<ServerConnectionOptions>
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// Without a directory, the records are those of `sync pull`.
+    /// If there is no directory, the records have the schema of `sync pull`.
     var recordSchema: String { directory == nil ? SyncPull.schema : Self.schema }
 
     func validate() throws {
@@ -99,7 +99,7 @@ struct SyncDirectory: ServerCommand {
 /// The directory of `sync DIR`.
 struct SyncedDirectory: Sendable {
     let path: [UInt8]
-    /// Without `.` and empty components, the same as for stored copies.
+    /// The path without `.` and empty components, as for stored copies.
     let absolutePath: [UInt8]
     /// Prefix that text output omits from paths in the directory.
     let base: [UInt8]
@@ -169,7 +169,7 @@ struct DirectoryRun: Sendable {
             .runSummary(summary(isAgreed: isAgreed), after: console.context.elapsed() - began)
     }
 
-    /// The first failure of a part; mixed results if the failures differ.
+    /// The exit code of the parts that failed; mixed results if the codes differ.
     private var combinedCode: ExitCode {
         let failures = Set(parts.codes.withLock { $0 }).subtracting([.success])
         return failures.count > 1 ? .partly : failures.first ?? .success
@@ -195,7 +195,7 @@ struct DirectoryRun: Sendable {
     }
 
     /// Prints the photos to upload and download. The messages of the parts are printed by the run that follows, unless
-    /// there is none.
+    /// there is no such run.
     private func plan() async throws {
         // Photos that are already present are not downloaded, even if no earlier run has recorded them.
         let present = Mutex<Set<String>>([])
@@ -210,7 +210,7 @@ struct DirectoryRun: Sendable {
         try await download(isDryRun: true) { id in present.withLock { $0.contains(id) } }
     }
 
-    /// Discards the exit codes and counts of the plan, which are not those of the run.
+    /// Discards the exit codes and counts of the plan, which differ from those of the run.
     private func forgetPlan() {
         parts.codes.withLock { $0 = [] }
         parts.summaries.withLock { $0 = $0.filter { $0.key == "pull" } }
@@ -259,8 +259,8 @@ struct DirectoryRun: Sendable {
         parts.add(try await run.run(.missing, to: directory.absolutePath))
     }
 
-    /// Refuses to download the whole library into the mount point of a disk that is probably not mounted: no recorded
-    /// copy exists, and the push has found no photo.
+    /// Refuses to download the whole library into the mount point of a disk that is probably not mounted: none of the
+    /// recorded copies exists, and the push has not found any photos.
     private func requireCopies() async throws {
         let path = directory.absolutePath
         let ignored = parts.number("skipped", of: "push") + parts.number("excluded", of: "push")

@@ -97,7 +97,7 @@ struct SyncDownload: ServerCommand {
         return ids.isEmpty ? .missing : .ids(ids)
     }
 
-    /// The base of a relative target; empty for an absolute one.
+    /// The base of a relative target; empty for an absolute target.
     private func base(in context: CommandContext) -> [UInt8] {
         target.hasPrefix("/") ? [] : Array("\(context.workingDirectory)/".utf8)
     }
@@ -219,7 +219,7 @@ extension DownloadItem {
     var exitCode: ExitCode {
         switch state {
         case .verified, .rewritten, .thumbnail, .present, .planned: .success
-        // A missing thumbnail is a failure only if it was specified by ID.
+        // A missing thumbnail is a failure only if the photo was specified by ID.
         case .unavailable: ExitCode(of: error) ?? .success
         case .failed, .unverified, .undeliverable: ExitCode(of: error) ?? .failure
         case .cancelled: ExitCode(of: error) ?? .interrupt
@@ -254,7 +254,7 @@ extension DownloadItem {
         case .unavailable: error == nil ? ["\(name): no thumbnail on the server"] : []
         case .planned: ["\(name): would be downloaded"]
         case .present: ["\(name): already downloaded"]
-        // The summary has their number; most of them were not started.
+        // The summary contains the number of these photos; most were not started.
         case .failed, .unverified, .undeliverable, .cancelled: []
         }
     }
@@ -262,8 +262,8 @@ extension DownloadItem {
 
 extension DownloadProgress: RunReading {
     var amount: Int64 { bytesReceived }
-    /// By bytes; files on a server may differ slightly in size from the uploaded ones. The sizes of thumbnails are
-    /// unknown.
+    /// Computed from bytes; files on a server may differ slightly in size from the uploaded files. The sizes of
+    /// thumbnails are unknown.
     var percent: Int64? {
         bytes > 0
             ? Progress.percent(bytesReceived, of: bytes)

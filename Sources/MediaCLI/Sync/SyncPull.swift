@@ -125,7 +125,7 @@ struct PullRun: Sendable {
     // MARK: Legacy photos
 
     /// A claim is offered only at a prompt, since it cannot be undone, and not in JSON mode, since the records of a
-    /// claim are those of another command. `--yes` does not confirm it.
+    /// claim belong to a different command. `--yes` does not confirm a claim.
     private var offersClaim: Bool {
         let mayPrompt = prompter.isAllowed && !isUnattended && !console.isJSON && !console.isQuiet
         return mayPrompt && !options.isDryRun && account.deviceID != nil
@@ -174,7 +174,7 @@ struct PullRun: Sendable {
 }
 
 extension PullResult {
-    /// Photos without a device, by the server's count if it has responded.
+    /// Number of photos without a device, according to the server if it has responded.
     fileprivate var legacyPhotos: Int64 { status?.legacyPhotos ?? counts.legacy }
 }
 

@@ -129,7 +129,7 @@ struct PushRun: Sendable {
 
     /// Uploads new photos and, after confirmation, those that changed since they were uploaded.
     ///
-    /// - Returns: Bytes sent; nil if the run was stopped.
+    /// - Returns: The number of bytes sent; nil if the run was stopped.
     private func work(_ paths: [[UInt8]], _ run: LongRun<PushProgress>, _ statistics: PushStatistics) async throws
         -> Int64?
     {
@@ -229,7 +229,8 @@ struct PushRun: Sendable {
         warn(statistics, paths)
     }
 
-    /// Warns about files that are not backed up although nothing failed. Also printed with `-q`, and if the run failed.
+    /// Warns about files that are not backed up although nothing failed. The warning is printed even with `-q`, and if
+    /// the run failed.
     private func warn(_ statistics: PushStatistics, _ paths: [[UInt8]]) {
         if statistics.items.count(.unconfirmed) + statistics.items.count(.foreign) > 0 {
             console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
@@ -269,7 +270,8 @@ struct PushRun: Sendable {
         return Self.command([words] + selection, paths)
     }
 
-    /// Without the paths if the push was filtered: the deletions of files that it excluded would also be accepted.
+    /// The command omits the paths if the push was filtered: otherwise, the deletions of excluded files would also be
+    /// accepted.
     private func forgetCommand(_ paths: [[UInt8]]) -> String {
         options.filter == PathFilter() ? Self.command(["forget"], paths) : "mediactl sync forget PATH"
     }
@@ -300,7 +302,7 @@ extension PushItem: RunItem {
     var userFacingError: UserFacingError? {
         if let error {
             var userFacingError = ErrorCatalog.userFacingError(of: error)
-            // The error of the listing after the upload.
+            // The error from the listing after the upload.
             if state == .unconfirmed, error.code != .notOwned, error.code != .ownershipDefect {
                 let reason = error.code == .cancelled ? "" : ": " + userFacingError.message
                 userFacingError.message =
@@ -356,7 +358,7 @@ extension PushItem: RunItem {
         case .deleted: ["\(name): deleted on the server, not uploaded again"]
         case .forgotten: ["\(name): deletion accepted"]
         case .excluded: ["\(name): excluded by default"]
-        // The summary has the number of the files that were not started.
+        // The summary contains the number of files that were not started.
         case .cancelled: attempts == 0 ? [] : ["\(name): canceled"]
         case .unconfirmed, .foreign, .failed: []
         }
@@ -373,7 +375,7 @@ extension PushItem: RunItem {
 }
 
 extension PushProgress: RunReading {
-    /// Files are read before any is sent; the rate is that of the current phase.
+    /// Files are read before any file is sent; the rate is for the current phase.
     private var isSending: Bool { bytesToSend > 0 && filesHashed >= filesFound }
     var amount: Int64 { isSending ? bytesSent : bytesHashed }
     var percent: Int64? { isSending ? Progress.percent(bytesSent, of: bytesToSend) : nil }

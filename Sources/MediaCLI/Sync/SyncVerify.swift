@@ -172,7 +172,7 @@ private final class VerifyStatistics: Sendable {
     private let photos = Mutex<(changed: Set<String>, orphaned: Set<String>)>(([], []))
     private let intact = Mutex<[[UInt8]]>([])
 
-    /// The photos with a changed copy and without an intact one that the server still has.
+    /// The photos still on the server that have a changed copy but no intact copy.
     var changed: [String] { photos.withLock { $0.changed.sorted() } }
     /// The changed copies of photos with an intact copy.
     var edited: [[UInt8]] { intact.withLock { $0.sorted { $0.lexicographicallyPrecedes($1) } } }
@@ -208,7 +208,7 @@ extension ServerCheck {
         }
     }
 
-    /// The scope of the comparison, so that a success does not imply more than was checked.
+    /// The scope of the comparison: a success must not imply more than was checked.
     fileprivate func scope(of result: VerificationResult) -> String {
         switch self {
         case .none:
@@ -253,7 +253,7 @@ extension SyncDifference: RunItem {
         return ["\(style.yellow(padded))  \(what)" + (values.isEmpty ? "" : "  (\(values.joined(separator: ", ")))")]
     }
 
-    /// Names and reasons; digests are only in JSON.
+    /// Shows names and reasons; digests are only in JSON.
     private var comparison: [String] {
         switch kind {
         case .notIndexed, .notOnServer: [found ?? expected].compactMap { $0.map { TerminalText.escaped($0) } }

@@ -19,7 +19,7 @@ extension RunDisplay<TapeReading> {
 }
 
 extension AlbumOutcome {
-    /// Reports that the tape also has an album in another library: the settings may have changed unintentionally.
+    /// Reports that the tape also has an album in a different library: the settings may have changed unintentionally.
     var noteOfChange: String? {
         guard let formerLink, let link else { return nil }
         let title = ErrorCatalog.quoted(formerLink.titleAtCreation)
@@ -45,10 +45,10 @@ struct AlbumWarning: Sendable, Equatable {
     var text: String
     var hint: String?
 
-    /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`, or
-    /// nil for an export to standard output; `count` is its number of clips or tapes, nil for an export. `outcome` is
-    /// nil if a signal stopped the work. `isOrder` means that only the order of the album was to be updated, which is
-    /// not retried automatically.
+    /// Returns nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3
+    /// clips`, or nil for an export to standard output; `count` is the number of clips or tapes in it, nil for an
+    /// export. `outcome` is nil if a signal stopped the work. `isOrder` means that only the order of the album was to
+    /// be updated, which is not retried automatically.
     init?(saved: String?, count: Int?, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let album = count.map { $0 == 1 ? "its album" : "their album" } ?? "the album of the tape"
         let saved = saved.map { "\($0) saved; " } ?? ""
@@ -68,7 +68,7 @@ struct AlbumWarning: Sendable, Equatable {
                         + "\(outcome.pendingClips == 1 ? "is" : "are") not in the album (\(reason))"
                     : waits + " (\(reason))"
             )
-            // Nothing changes until another version of mediactl is used.
+            // Nothing changes until a different version of mediactl is used.
             let prospect = outcome.obstacle == .newerVersion ? nil : outcome.reason?.prospect
             if !isOrder, let prospect { parts[0] += " - " + prospect }
         } else if !outcome.missingPermissions.isEmpty {
@@ -113,7 +113,7 @@ extension Console {
         self.warning(warning.text, hint: warning.hint)
     }
 
-    /// Traces album events (rule R19): with -v the IDs of tapes and albums, with -vv titles and paths as well.
+    /// Traces album events (rule R19): with -v, the IDs of tapes and albums; with -vv, titles and paths as well.
     func log(_ event: AlbumEvent) {
         guard verbosity > 0 else { return }
         var words = ["photos: \(event.kind.rawValue): tape \(ErrorCatalog.clean(event.tapeID))"]
@@ -131,7 +131,7 @@ extension Console {
 }
 
 extension AssociationReason {
-    /// Why there is no album, or why a clip is not in it: a few words in lowercase.
+    /// Why there is no album, or why a clip is not in it: a few lowercase words.
     var words: String { guide.words }
 
     /// The automatic action that follows; nil if there is none.
@@ -199,7 +199,7 @@ extension AssociationReason {
 }
 
 extension AlbumObstacle {
-    /// What solves it.
+    /// How to fix the problem.
     var hint: String {
         let marker = "restore its .mediactl-library.json"
         let replacing = "mediactl tapes library init --yes, then mediactl tapes album unlink TAPE"
@@ -218,7 +218,7 @@ extension AlbumObstacle {
 }
 
 extension JSONRenderer {
-    /// Changes to the album of a tape; all null if there are none.
+    /// Changes to the album of a tape; all null if there are no changes.
     static func album(_ outcome: AlbumOutcome?) -> JSONObject {
         [
             "album": JSONValue(outcome?.state.rawValue), "album_id": JSONValue(outcome?.link?.albumID),
@@ -231,7 +231,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// A stored album; all null if there is none.
+    /// A stored album; all null if there is no album.
     static func link(_ link: AlbumLink?) -> JSONObject {
         [
             "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
@@ -244,7 +244,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// Changes to the album; empty if there are none.
+    /// Changes to the album; empty if there are no changes.
     static func album(_ outcome: AlbumOutcome, style: Style) -> [String] {
         guard let link = outcome.link else { return [] }
         let title = ErrorCatalog.quoted(link.titleAtCreation)

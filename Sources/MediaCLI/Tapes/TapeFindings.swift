@@ -17,7 +17,7 @@ struct TapeFindings: Sendable {
         case failed
     }
 
-    /// Number of checked albums and the remaining work, for the notes and the summary.
+    /// The number of checked albums and the remaining work, for the notes and the summary.
     struct Totals: Sendable {
         /// Number of checked albums.
         var albums = 0
@@ -66,7 +66,7 @@ struct TapeFindings: Sendable {
     }
 
     struct Item: Sendable {
-        /// nil for a leftover file outside of albums.
+        /// nil for a leftover file outside albums.
         var tape: TapeRecord?
         var finding: AlbumFinding
         var state: State
@@ -79,7 +79,7 @@ struct TapeFindings: Sendable {
 
     let session: TapesSession
     let service: AlbumService
-    /// The tapes specified by the user; empty means all, and leftover files.
+    /// The tapes specified by the user; empty means all tapes and any leftover files.
     let tapes: [TapeRecord]
 
     private var console: Console { session.console }
@@ -101,7 +101,7 @@ struct TapeFindings: Sendable {
         )
     }
 
-    /// Files outside of albums that killed processes left behind; none if only certain tapes are checked.
+    /// Files outside albums that killed processes left behind; empty if only certain tapes are checked.
     func leftovers() async throws -> [AlbumFinding] {
         guard tapes.isEmpty else { return [] }
         let (service, renderings) = (service, renderings)

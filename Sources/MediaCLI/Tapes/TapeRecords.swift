@@ -4,7 +4,7 @@ internal import MediaStore
 internal import Tapes
 
 extension JSONRenderer {
-    /// A tape that would be created by the command has no ID in a dry run.
+    /// In a dry run, a tape that the command would create does not have an ID.
     static func tape(_ tape: TapeRecord, isPlanned: Bool = false) -> JSONObject {
         [
             "tape_id": isPlanned ? .null : .string(tape.id), "title": .string(tape.title),

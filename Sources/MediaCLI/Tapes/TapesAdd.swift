@@ -165,7 +165,7 @@ struct TapeAdditionRun: Sendable {
             "dry_run": .bool(options.dryRun),
         ])
         if inputs.isEmpty { console.note("nothing to add") }
-        // A signal between two steps ends the work but not the program, so that committed changes are reported.
+        // A signal between two steps ends the work but not the program, so committed changes are reported.
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(inputs)
             for item in refused { report(item) }
@@ -188,7 +188,8 @@ struct TapeAdditionRun: Sendable {
             for input in inputs where interruption.signal == nil {
                 do throws(TapesError) {
                     var clip = try editor.inspect(input.path, allowingMissing: allowsMissing)
-                    // Without a modification time, so that size and checksum of an existing file are computed again.
+                    // The modification time is not set, so the size and checksum of an existing file are computed
+                    // again.
                     (clip.size, clip.sha256) = (input.uploaded?.size, input.uploaded?.sha256)
                     clips.append(clip)
                 } catch {
@@ -290,8 +291,8 @@ struct TapeAdditionRun: Sendable {
 }
 
 extension TapesSession {
-    /// Reads the files of clips once, so that `relink` can find them. Unreadable files are skipped for now. A signal
-    /// ends the work without an error, since the clips are stored.
+    /// Reads the files of clips once to let `relink` find them. Unreadable files are skipped for now. A signal ends the
+    /// work without an error, since the clips are stored.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func checksum(_ clips: [ClipRecord], showing display: RunDisplay<TapeReading>?) async throws {
@@ -319,7 +320,7 @@ struct AddedClip: Sendable {
 
     var path: [UInt8]
     var state: State
-    /// The stored clip; for a planned one, only properties of the file are valid.
+    /// The stored clip; for a planned clip, only properties of the file are valid.
     var clip: ClipRecord?
     var error: TapesError?
 

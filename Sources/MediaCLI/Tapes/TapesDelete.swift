@@ -49,7 +49,7 @@ struct TapesDelete: ContextCommand {
         if !dryRun, !targets.isEmpty {
             try confirmation.requirePrompt(for: targets.count > 1 ? "Delete them?" : "Delete it?")
         }
-        // No library is contacted if the albums are kept (rule R11).
+        // Libraries are not contacted if the albums are kept (rule R11).
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !keepAlbum && !dryRun
         let run = TapeDeletionRun(
             session: session,

@@ -108,7 +108,7 @@ struct TapesExport: ContextCommand {
         return try await run.run(tape)
     }
 
-    /// The format without --render.
+    /// The format if --render is not given.
     fileprivate var textFormat: TapeExport { format?.value ?? namedFormat ?? .m3u8 }
 
     // MARK: File extension
@@ -173,7 +173,7 @@ struct TapeExportRun: Sendable {
     // MARK: File systems
 
     /// The directories whose file systems do not respond, with one time limit for the whole export. If the target
-    /// exists, it may be any original of the store, so the file systems of all originals are checked. A signal exits
+    /// exists, it may be any original in the store, so the file systems of all originals are checked. A signal exits
     /// immediately.
     private func silentDirectories(
         of clips: [ClipRecord],
@@ -211,7 +211,7 @@ struct TapeExportRun: Sendable {
 
     // MARK: Playlists and timelines
 
-    /// A tape without an album gets one now (rule R13); an existing album is not changed.
+    /// Writes a playlist or a timeline. A tape without an album gets one (rule R13); an existing album is not changed.
     private func write(
         _ format: TapeExport,
         _ tape: TapeRecord,
@@ -243,7 +243,7 @@ struct TapeExportRun: Sendable {
         return try await associate(tape)
     }
 
-    /// Writes a file for other programs, with default permissions: complete, or not created.
+    /// Writes a file for other programs, with default permissions: the file is either complete or not created.
     ///
     /// - Throws: `.targetExists`, `.targetUnusable` (also if only the sync failed), `.diskFull`; no partial file is left
     ///   behind.
@@ -278,8 +278,8 @@ struct TapeExportRun: Sendable {
         return [:]
     }
 
-    /// Warns about missing originals. The output still contains them, since they may be available again when it is
-    /// used.
+    /// Warns about missing originals. The output still contains them, since they may be available again by the time the
+    /// output is used.
     private func warnOfMissing(_ clips: [ClipRecord], except silent: SilentDirectories) async throws(TapesError) {
         let missing = try await session.editor.missingOriginals(of: clips, except: silent)
         let count = clips.count { clip in clip.source.map(missing.contains) ?? false }
@@ -290,7 +290,8 @@ struct TapeExportRun: Sendable {
         )
     }
 
-    /// Trims and transitions were chosen for the former content, and the length of the tape is based on it.
+    /// Warns about replaced originals: trims and transitions were chosen for the former content, and the length of the
+    /// tape is based on that content.
     private func warnOfReplaced(_ clips: [ClipRecord], _ current: [ClipRecord]) {
         for (clip, now) in zip(clips, current) {
             guard let length = clip.durationMilliseconds, let found = now.durationMilliseconds, found != length

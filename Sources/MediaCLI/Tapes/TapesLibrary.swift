@@ -98,7 +98,8 @@ struct TapesLibraryInit: ContextCommand {
         return run.finish(status, extra: ["key_kept": .bool(isUsable && !dryRun), "dry_run": .bool(dryRun)])
     }
 
-    /// Prints how to use the server at a library's `address` if commands without `--library-url` use another library.
+    /// Prints how to use the server at a library's `address` if commands without `--library-url` use a different
+    /// library.
     private func noteUnusedServer(_ session: TapesSession, _ address: String) async throws {
         let (settings, environment) = (session.settings, session.console.context.environment)
         let usual = try await Settings.resolve(
@@ -171,7 +172,7 @@ struct LibraryRun: Sendable {
 
     private var console: Console { session.console }
 
-    /// Changes nothing.
+    /// Shows the status, and changes nothing.
     func status(extra: JSONObject = [:]) async throws -> ExitCode {
         let service = service
         let status = try await console.context.interruption.canceling { try await service.status() }
@@ -184,8 +185,8 @@ struct LibraryRun: Sendable {
         return try await console.context.interruption.canceling { try await service.requestAccess(level) }
     }
 
-    /// `isReady` means that clips can be added without a further step, although there is no access yet. `work` is the
-    /// exit code of the album updates that followed.
+    /// `isReady` means that clips can be added without an additional step, although there is no access yet. `work` is
+    /// the exit code of the album updates that followed.
     func finish(
         _ status: LibraryStatus,
         needs level: AccessLevel = .addOnly,
@@ -205,7 +206,7 @@ struct LibraryRun: Sendable {
         return ending.summary(JSONRenderer.library(status, session.settings.settings) + extra)
     }
 
-    /// Success only if the library grants the required access.
+    /// Returns success only if the library grants the required access.
     private func exitCode(_ status: LibraryStatus, _ level: AccessLevel) -> ExitCode {
         if let reason = status.reason { return reason.exitCode }
         let access = level == .addOnly ? status.addOnly : status.readWrite

@@ -39,7 +39,7 @@ struct TapesMove: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
         let clip = try session.clip(clip, of: tape)
-        // An album on a server has no order, so no server is contacted.
+        // An album on a server has no order, so servers are not contacted.
         let service = dryRun ? nil : try session.localService()
         try console.requireOutput()
         return try await console.context.interruption.handling({ _ in }) {

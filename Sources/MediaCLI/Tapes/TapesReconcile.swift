@@ -125,7 +125,7 @@ struct ReconcileRun: Sendable {
         return finish(nil, items: plan.tapes.count + plan.tombstones.count, left: plan.tapes.count, .success)
     }
 
-    /// Checks whether the stored albums exist; creates none.
+    /// Checks whether the stored albums exist; does not create albums.
     ///
     /// - Throws: `TapesError` if the library cannot be read.
     func verify() async throws -> ExitCode {
@@ -190,7 +190,7 @@ struct ReconcileRun: Sendable {
         return conclude(outcome, statistics)
     }
 
-    /// The code of the failure that stopped the run, unless albums were updated before.
+    /// The exit code for the failure that stopped the run, unless albums were updated before it.
     private static func exitCode(_ outcome: ReconcileOutcome, _ statistics: ItemStatistics<String>) -> ExitCode {
         guard let reason = outcome.stoppedBy else { return .success }
         let states: [AlbumOutcome.State] = [.associated, .partly]

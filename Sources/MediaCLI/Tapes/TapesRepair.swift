@@ -78,7 +78,7 @@ struct TapesRepair: ContextCommand {
             }
     }
 
-    /// Removes files outside of albums that killed processes left behind.
+    /// Removes files outside albums that killed processes left behind.
     private func removed(_ work: TapeFindings, _ console: Console) async throws -> [TapeFindings.Item] {
         let found = try await work.leftovers()
         guard !dryRun, !found.isEmpty else { return found.map { .init(finding: $0, state: .planned) } }

@@ -45,7 +45,7 @@ struct TapesSession: Sendable {
         try editor.tape(named: String(decoding: RawArguments.bytes(of: name), as: UTF8.self))
     }
 
-    /// The clip of a tape with this number, file name, ID or ID prefix.
+    /// The clip in a tape with this number, file name, ID or ID prefix.
     func clip(_ name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
         try editor.clip(named: RawArguments.bytes(of: name), of: tape)
     }
@@ -65,13 +65,13 @@ struct TapesSession: Sendable {
         return try await display.albumWork { try await service.rearrange(tape.id) }
     }
 
-    /// The albums of the configured library, for local work that needs no key. With `isConfirmed`, the root of a folder
-    /// library is created without a prompt.
+    /// The albums in the configured library, for local work that does not need a key. With `isConfirmed`, the root of a
+    /// folder library is created without a prompt.
     func localService(isConfirmed: Bool = false) throws -> AlbumService {
         try service(library(key: nil, progress: nil, isConfirmed: isConfirmed))
     }
 
-    /// The albums of the configured library. `key` is for a server; `progress` shows uploads to it.
+    /// The albums in the configured library. `key` is for a server; `progress` shows uploads to it.
     func service(_ key: KeyOptions, progress: RunDisplay<TapeReading>? = nil) async throws -> AlbumService {
         guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .immich else {
             try refuse(key)
@@ -89,7 +89,7 @@ struct TapesSession: Sendable {
         )
     }
 
-    /// Uses only the stored key: keys from flags and environment are for another server.
+    /// Uses only the stored key: keys from flags and environment are for a different server.
     func keptService(progress: RunDisplay<TapeReading>?) throws -> AlbumService {
         let isServer = settings.settings.albumsEnabled.value && settings.settings.albumsLibrary.value == .immich
         return try service(library(key: isServer ? keptKey(at: libraryServer()) : nil, progress: progress))
@@ -186,7 +186,7 @@ struct TapesSession: Sendable {
         return try ServerURL(text, allowingPath: true)
     }
 
-    /// The key from flags or environment, otherwise the stored one; nil if there is none.
+    /// The key from flags or environment, otherwise the stored key; nil if there is none.
     private func libraryKey(_ options: KeyOptions) async throws -> String? {
         let server = try libraryServer()
         if let given = try await search(options, at: server, { try await $0.givenKey() }) { return given }
@@ -213,7 +213,7 @@ struct TapesSession: Sendable {
     }
 }
 
-/// Sums of the bytes of a command's parallel uploads.
+/// Totals of the bytes in a command's parallel uploads.
 final class UploadSums: Sendable {
     struct Sums: Sendable, Equatable {
         var files: Int
@@ -223,7 +223,7 @@ final class UploadSums: Sendable {
 
     private let uploads = Mutex<[[UInt8]: (done: Int64, whole: Int64)]>([:])
 
-    /// Stores the progress of one file. Returns the sums of all files.
+    /// Stores the progress of one file. Returns the totals for all files.
     func add(_ path: [UInt8], _ done: Int64, _ whole: Int64) -> Sums {
         uploads.withLock { uploads in
             uploads[path] = (done, whole)
@@ -252,7 +252,7 @@ struct TapeReading: RunReading {
     /// Bytes while sending, files while hashing, milliseconds while rendering.
     var done: Int64
     var whole: Int64
-    /// Sums of all files whose upload has started; `done` and `whole` are for `path` only.
+    /// Totals for all files whose upload has started; `done` and `whole` are for `path` only.
     var uploads: UploadSums.Sums?
 
     init(_ phase: Phase, path: [UInt8], done: Int64, whole: Int64) {

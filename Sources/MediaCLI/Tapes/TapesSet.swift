@@ -70,7 +70,7 @@ struct TapesSet: ContextCommand {
         return console.finish(JSONRenderer.tape(tape) + ["items": JSONValue(named.count), "dry_run": .bool(dryRun)])
     }
 
-    /// `changed` are the clips of `named` after the change.
+    /// `changed` contains the clips in `named` after the change.
     private func lines(
         _ tape: TapeRecord,
         isTapeChanged: Bool,
@@ -93,7 +93,7 @@ struct TapesSet: ContextCommand {
     }
 }
 
-/// How clips with another aspect ratio fill the frame, as written on the command line.
+/// How clips with a different aspect ratio fill the frame, as written on the command line.
 enum ScaleName: String, ExpressibleByArgument, CaseIterable {
     case fit, fill
     /// Uses the mode of the tape.

@@ -59,18 +59,18 @@ struct TapeView: Sendable {
     var clips: [ClipRecord]
     /// The album in the configured library.
     var link: AlbumLink?
-    /// IDs of the clips whose originals cannot be found now (rule R14).
+    /// IDs of the clips whose originals currently cannot be found (rule R14).
     var offline: Set<String>
     /// Whether albums are enabled.
     let hasAlbums: Bool
-    /// Differences in the folder of its album; nil if the library cannot be read or the album is on a server.
+    /// Differences in the folder of the tape's album; nil if the library cannot be read or the album is on a server.
     var findings: [AlbumFinding]?
 
     /// The link of a clip in the folder of the album.
     enum LinkState: String {
         case present
         case missing
-        /// Another file has its name.
+        /// A different file has the name of the link.
         case replaced
     }
 
@@ -90,13 +90,13 @@ struct TapeView: Sendable {
     /// Why the album cannot be read although it exists; nil otherwise.
     private var damage: String? { findings?.first { $0.kind == .albumUnreadable }?.detail }
 
-    /// nil if there is no album or it could not be read.
+    /// Whether the album exists; nil if there is no album or it could not be read.
     var isAlbumFound: Bool? {
         guard damage == nil else { return nil }
         return findings.map { !$0.contains { $0.kind == .albumMissing } }
     }
 
-    /// nil if the clip should have no link, or if its state is unknown.
+    /// nil if the clip should not have a link, or if the state of its link is unknown.
     func linkState(of clip: ClipRecord) -> LinkState? {
         guard clip.association == .linked, isAlbumFound == true, let findings else { return nil }
         // An original that occurs several times has one link.
@@ -113,7 +113,7 @@ struct TapeView: Sendable {
         return link == nil ? clips.count : clips.count { $0.association != .linked }
     }
 
-    /// Describes the differences between tape, album and originals.
+    /// Describes the differences between the tape, its album and the originals.
     var notes: [String] {
         func are(_ count: Int, _ noun: String) -> String {
             "\(Formats.count(count, noun)) \(count == 1 ? "is" : "are")"

@@ -7,7 +7,7 @@ internal import MediaSystem
 /// A file to add to a tape.
 struct TapeInput: Sendable {
     var path: [UInt8]
-    /// Length and SHA-256 of the bytes that were uploaded from it; nil if unknown.
+    /// Length and SHA-256 of the bytes that were uploaded from the file; nil if unknown.
     var uploaded: (size: Int64, sha256: String)?
 
     init(_ path: [UInt8], size: Int64? = nil, sha256: String? = nil) {
@@ -50,7 +50,7 @@ struct UploadedFiles: Sendable {
 
     /// The most recently uploaded file.
     ///
-    /// - Throws: `UserFacingError` if there is none; `StoreError`.
+    /// - Throws: `UserFacingError` if there is no such file; `StoreError`.
     func last() throws -> [TapeInput] {
         guard let record = try store.uploads(states: Self.onServer, host: nil).first else {
             throw UserFacingError(.unknownUpload, "nothing was uploaded from this machine")
@@ -65,7 +65,8 @@ struct UploadedFiles: Sendable {
         guard let identity = record.identity else {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was standard input, not a file")
         }
-        // The journal of 0.1.0 does not record directories; a relative path leads to this file from only one of them.
+        // The journal written by 0.1.0 does not record directories; a relative path leads to this file from only one
+        // directory.
         guard !record.isDirectoryUnknown || Self.is(record.path, identity) else {
             throw .usage(
                 "\(ErrorCatalog.quoted(record.path)) is not the uploaded file, relative to the current directory",
@@ -87,8 +88,8 @@ struct UploadedFiles: Sendable {
         item.state.flatMap(UploadState.init(rawValue:)).map { onServer.contains($0) } ?? false
     }
 
-    /// The files on the server according to a report of `--report` or the records of `upload --json`. `name` is used in
-    /// messages. Relative paths are relative to the current directory.
+    /// The files on the server according to a report from `--report` or the records from `upload --json`. `name` is
+    /// used in messages. Relative paths are relative to the current directory.
     ///
     /// - Throws: `UserFacingError` (usage) for other input; `StoreError`.
     func read(_ bytes: [UInt8], name: String) throws -> [TapeInput] {
@@ -137,7 +138,7 @@ struct UploadedFiles: Sendable {
 }
 
 extension UploadedFiles {
-    /// All files from the options of `add` and `insert`.
+    /// All files specified by the options of `add` and `insert`.
     static func paths(
         _ files: [String],
         _ input: TapeInputOptions,

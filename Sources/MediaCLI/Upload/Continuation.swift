@@ -1,4 +1,4 @@
-/// The command that continues a run after a failure of the login, the connection or the server.
+/// The command that continues a run after a login, connection or server failure.
 struct Continuation: Sendable {
     /// Maximum number of paths repeated in a hint.
     static let maximumPaths = 8
@@ -14,7 +14,7 @@ struct Continuation: Sendable {
     /// The report of the run, for `--retry-failed`.
     var report: String?
 
-    /// The hint, in one line.
+    /// The hint, on one line.
     var hint: String {
         guard !isPrivate, !arguments.isEmpty else { return Self.again }
         guard pathCount > Self.maximumPaths else { return Self.line(arguments) }

@@ -41,11 +41,11 @@ struct GuestSession: Sendable {
     let client: GigHiveClient
     let access: GuestAccess
 
-    /// Reads the link, gets the event from its server and, if `needsTerms`, prompts for acceptance of the terms, which
-    /// is required for uploads.
+    /// Reads the link, fetches the event from its server and, if `needsTerms` is true, prompts for acceptance of the
+    /// terms, which is required for uploads.
     ///
-    /// - Throws: `UserFacingError` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server
-    ///   rejects the link; `CredentialError` if it would be sent unencrypted.
+    /// - Throws: `UserFacingError` if the link cannot be read or the terms are not accepted; `GigHiveError` if the
+    ///   server rejects the link; `CredentialError` if the link's secret would be sent unencrypted.
     static func open(
         _ options: GuestOptions,
         settings: SettingsSession,
@@ -112,7 +112,8 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// The server of the link, otherwise the configured one. The secret in a link is sent to no other server.
+    /// The server in the link, otherwise the configured server. The secret in a link is never sent to a different
+    /// server.
     private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
         guard let address = EventToken.server(ofLink: text) else { return try settings.requireServer() }
         let server = try ServerURL(address)

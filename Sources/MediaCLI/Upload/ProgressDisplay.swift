@@ -5,10 +5,10 @@ internal import MediaTransport
 internal import Synchronization
 
 /// Shows the progress of uploads: redrawn on a terminal, as plain lines every few seconds elsewhere, or not at all. In
-/// JSON mode with `--progress-events` it also writes records.
+/// JSON mode with `--progress-events`, it also writes records.
 ///
-/// A single file has one line. In a batch, each running upload has a line, if the terminal has enough rows, followed by
-/// the total; plain lines show only the total.
+/// A single file has one line. In a batch, each running upload has a line if the terminal has enough rows, and the
+/// total follows; plain lines show only the total.
 final class ProgressDisplay: Sendable {
     private struct State {
         var running: [Int: RunningUpload] = [:]
@@ -17,7 +17,7 @@ final class ProgressDisplay: Sendable {
         var passing = TransferRate()
         /// Bytes sent in this run, including failed attempts.
         var bytesSent: Int64 = 0
-        /// Bytes of the finished files.
+        /// Total size of the finished files in bytes.
         var bytesEnded: Int64 = 0
         var schedule: ProgressSchedule
         /// Time of the last check by `tick`.
@@ -41,7 +41,7 @@ final class ProgressDisplay: Sendable {
     private let state: Mutex<State>
     private let limitsNote = Once()
 
-    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total. If `mode` is nil, the
+    /// Creates a display for `fileCount` files (nil if unknown) with `byteCount` bytes in total. If `mode` is nil, the
     /// console's mode is used.
     init(_ console: Console, mode: DisplayMode? = nil, fileCount: Int? = 1, byteCount: Int64 = 0) {
         self.console = console

@@ -93,14 +93,14 @@ struct InputCollection: Sendable {
 }
 
 struct UploadInput: Sendable, Equatable {
-    /// Source of the input.
+    /// The origin of the input.
     enum Origin: Sendable, Equatable {
-        /// The command line or a list.
+        /// From the command line or a list.
         case named
-        /// A directory.
+        /// Found in a directory.
         case found
         case manifest(line: Int)
-        /// The report of an earlier run.
+        /// From the report of an earlier run.
         case report
     }
 
@@ -112,14 +112,14 @@ struct UploadInput: Sendable, Equatable {
     var number = 0
     /// Details from a manifest or a report, keyed by field name.
     var fields: [String: String] = [:]
-    /// The system error for a directory that could not be read; nothing is sent in this case.
+    /// The system error for a directory that could not be read; in this case, nothing is sent.
     var unreadable: String?
 
     /// The last component of the path, or the specified name of standard input.
     var fileName: String { standardInputName ?? path.fileName }
 
-    /// Whether flags take precedence over the input's own fields: the details in a report are those of the earlier run
-    /// and may have caused its failure.
+    /// Whether flags take precedence over the input's own fields: the details in a report come from the earlier run and
+    /// may have caused its failure.
     var prefersFlags: Bool { origin == .report }
 
     /// Whether the path may be a directory whose files are to be uploaded. A manifest lists only files; a report may
@@ -133,7 +133,7 @@ struct UploadInput: Sendable, Equatable {
 struct UploadManifest: Sendable {
     let name: String
     let inputs: [UploadInput]
-    /// Rows that cannot be used.
+    /// The rows that cannot be used, with the reasons.
     let errors: [ManifestError]
 }
 
@@ -144,7 +144,7 @@ struct ManifestError: Sendable {
 }
 
 extension UserFacingError {
-    /// One error for all invalid rows of a manifest, so that they can be fixed together. Nothing is sent.
+    /// A single error for all invalid rows in a manifest, which can then be fixed together. Nothing is sent.
     static func invalidManifest(_ name: String, _ errors: [ManifestError]) -> UserFacingError {
         let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalog.quoted(RawArguments.bytes(of: name)))"
         var userFacingError = UserFacingError(

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import GigHive
 internal import MediaFiles
 
-/// Details of the files of an upload.
+/// Details of the files in an upload.
 struct DetailOptions: ParsableArguments {
     @Option("Date of the event (default: today).", value: "yyyy-mm-dd")
     var eventDate: String?
@@ -132,7 +132,7 @@ struct InputOptions: ParsableArguments {
 }
 
 extension PathFilter {
-    /// Parses the patterns of `--include` and `--exclude`.
+    /// Parses the patterns in `--include` and `--exclude`.
     static func reading(includes: [String], excludes: [String]) throws(UserFacingError) -> PathFilter {
         PathFilter(
             includes: try includes.map { text throws(UserFacingError) in try pattern(text, "--include") },
@@ -149,10 +149,10 @@ extension PathFilter {
     }
 }
 
-/// The shard of one of several machines, and its source.
+/// One machine's shard, and where it was specified.
 struct ShardChoice: Sendable, Equatable {
     var shard: Shard
-    /// The scheduler's variable; nil for the command line.
+    /// The scheduler's variable; nil if the shard is from the command line.
     var variable: String?
 
     /// Parses `I/N`, `auto` or `auto/N`. Only `auto` reads the scheduler's variables, which may be set for other

@@ -11,21 +11,21 @@ extension TextRenderer {
         headline(of: result, style).map { [$0] + details(of: result.values, namesServer) } ?? []
     }
 
-    /// The first line; nil if standard output has none.
+    /// The first line; nil if nothing is written to standard output.
     static func headline(of result: UploadResult, _ style: Style) -> String? {
         let result = result.values
         let isStandardInput = result.path == Array("-".utf8)
         let name = isStandardInput ? TerminalText.escaped(result.fileName) : TerminalText.escaped(result.path)
         let number = result.fileID.map { " as \($0)" } ?? ""
         return switch result.state {
-        // The state is that of an earlier command, which has reported it.
+        // The state comes from an earlier command, which has reported it.
         case _ where result.error?.code == .notResumable: nil
         case .done:
             "\(style.green("uploaded")) \(name)\(number) (\(Formats.bytes(result.sizeBytes)), "
                 + (result.isVerified == true ? "checksum matches)" : "checksum not compared)")
         case .linked:
             "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
-        // Whether the organizer has kept it cannot be queried.
+        // Whether the organizer has kept the file cannot be queried.
         case .duplicate where result.warnings.contains(.guestReceiptLost):
             "\(name): uploaded earlier; use --again to upload it again"
         case .duplicate: "\(name): already in this event\(number)"
@@ -160,7 +160,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// The details that the server stored; before its response, those that were sent.
+    /// The details that the server stored; before its response, the details that were sent.
     private static func event(of result: UploadResult) -> JSONObject {
         let (stored, details) = (result.stored, result.details)
         let sent = stored == nil ? details : nil
@@ -176,13 +176,13 @@ extension JSONRenderer {
         ]
     }
 
-    /// Null for a file that was not uploaded.
+    /// `null` for a file that was not uploaded.
     static func transport(of result: UploadResult) -> JSONValue {
         result.attempts > 0 ? .string(result.transport.rawValue) : .null
     }
 
-    /// Null for a file that was refused before its length was known. An empty file is refused because of its known
-    /// length.
+    /// `null` for a file that was refused before its length was known. An empty file is refused because its length is
+    /// known.
     private static func size(_ result: UploadResult) -> JSONValue {
         let isKnown = result.sizeBytes > 0 || result.error?.code == .emptyFile
         return isKnown ? .integer(result.sizeBytes) : .null
@@ -201,7 +201,7 @@ extension UploadResult {
 }
 
 extension UploadResult.Values {
-    /// Whether this run was canceled. One that could not resume an upload keeps the state from an earlier run.
+    /// Whether this run was canceled. A run that could not resume an upload keeps the state from an earlier run.
     var isCanceled: Bool { self.state == .cancelled && (self.error == nil || self.error?.code == .cancelled) }
 
     var exitCode: ExitCode {

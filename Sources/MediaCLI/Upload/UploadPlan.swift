@@ -41,10 +41,10 @@ struct UploadPlan: Sendable {
         for case .ready(let upload) in items { upload.releaseSpool() }
     }
 
-    /// Number of files that are checked faster by the calling thread than by several.
+    /// Up to this number of files, one thread checks them faster than several.
     private static let sliceCount = 128
 
-    /// The items of the files, checked on all cores; nil for standard input.
+    /// The items for the files, checked on all cores; nil for standard input.
     private func files(_ inputs: [UploadInput]) async -> [UploadBatch.Item?] {
         let item = { @Sendable (input: UploadInput) in input.standardInputName == nil ? self.file(input) : nil }
         guard inputs.count > Self.sliceCount else { return inputs.map(item) }
@@ -114,7 +114,7 @@ struct UploadPlan: Sendable {
 }
 
 /// Determines the details of each file: from its manifest row, then the flags, then the file itself, then the settings.
-/// With an event link, most of them come from the server.
+/// With an event link, most details come from the server.
 struct DetailPlan: Sendable {
     let options: DetailOptions
     let settings: Settings
@@ -197,7 +197,8 @@ extension UploadInput {
     fileprivate var labelPath: [UInt8] {
         let path = standardInputName.map { Array($0.utf8) } ?? path
         let text = String(decoding: path, as: UTF8.self)
-        // The category Cc, which never changes (The Unicode Standard, section 4.5), without its tables.
+        // Tests for category Cc, which never changes (The Unicode Standard, section 4.5), without using the Unicode
+        // tables.
         let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) }
         guard text.unicodeScalars.contains(where: isControl) else { return path }
         return text.unicodeScalars.flatMap { Array(String(isControl($0) ? " " : $0).utf8) }

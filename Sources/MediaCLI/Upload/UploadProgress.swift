@@ -30,7 +30,7 @@ struct UploadProgress: Sendable, Equatable {
                 }
         }
 
-        /// Whether all bytes are sent and a response is due, so that a stop waits for it.
+        /// Whether all bytes are sent and a response is due, for which a stop waits.
         var isPastLastByte: Bool {
             switch self {
             case .processing, .receiving, .finalizing, .waiting: true
@@ -45,12 +45,12 @@ struct UploadProgress: Sendable, Equatable {
     var isWithoutToken = false
     /// Bytes of the body that the peer's kernel has acknowledged.
     var bytesAcknowledged: Int64 = 0
-    /// Length of the body; length of the file until the former is known.
+    /// Length of the body; until that is known, the length of the file.
     var byteCount: Int64
     var attempt = 1
     /// The next attempt, while `.retrying`.
     var nextAttempt = 2
-    /// The reason for that wait.
+    /// The reason for the wait.
     var reason: String?
     /// Time since the upload started.
     var elapsed = Duration.zero
@@ -58,7 +58,7 @@ struct UploadProgress: Sendable, Equatable {
     var phaseElapsed = Duration.zero
     /// Maximum duration of the phase; nil if unknown.
     var phaseLimit: Duration?
-    /// Average of the last seconds; nil until it is known.
+    /// Averaged over the last few seconds; nil until it is known.
     var bytesPerSecond: Double?
     /// Position in the batch, from 1.
     var position = 1
@@ -163,13 +163,13 @@ struct TotalProgress: Sendable, Equatable {
     var fileCount: Int?
     var ended = 0
     var failed = 0
-    /// Bytes of all files known so far.
+    /// Total size in bytes of all files known so far.
     var byteCount: Int64
-    /// Bytes of the finished files, plus the bytes sent by running uploads.
+    /// Total size of the finished files, plus the bytes sent by running uploads.
     var bytesPassed: Int64 = 0
-    /// Bytes sent per second, as an average of the last seconds; nil until it is known.
+    /// Bytes sent per second, averaged over the last few seconds; nil until it is known.
     var bytesPerSecond: Double?
-    /// Same as `bytesPerSecond`, but including skipped files.
+    /// Like `bytesPerSecond`, but including skipped files.
     var passedPerSecond: Double?
 
     var percent: Int64 { Progress.percent(bytesPassed, of: byteCount) ?? 0 }
@@ -230,7 +230,7 @@ enum ProgressLine {
         return ", \(Formats.clock(max(.zero, limit - progress.phaseElapsed))) left"
     }
 
-    /// The line below those of the files.
+    /// The line below the lines for the files.
     static func total(_ total: TotalProgress, columns: Int, ellipsis: Character = "…") -> String {
         var parts: [String]
         if let count = total.fileCount {

@@ -31,7 +31,8 @@ struct UploadReport: Sendable {
         item(upload, result).json(isForTerminals: true)
     }
 
-    /// Adds `verified` to an item: whether the listing has the file, null if they were not compared.
+    /// Adds `verified` to an item: whether the listing has the file; `null` if the file was not compared with the
+    /// listing.
     static func line(_ line: String, isVerified: Bool?) -> String {
         String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).json())}"
     }
@@ -102,9 +103,9 @@ struct ReportedUpload: Sendable {
     }
 }
 
-/// A parsed report of `upload --report`.
+/// A parsed report from `upload --report`.
 struct ReportDocument: Sendable {
-    /// Address of the server of that run; empty if unknown.
+    /// Address of the server used in that run; empty if unknown.
     var server: String
     var workingDirectory: String
     var items: [ReportedUpload]
@@ -123,11 +124,11 @@ struct ReportDocument: Sendable {
 
 /// The report of an earlier run, for `--retry-failed`.
 extension ReportDocument {
-    /// States that require no further action: the file is in the event. Uploading it again would not restore a lost
+    /// States that do not require further action: the file is in the event. Uploading it again would not restore a lost
     /// token.
     private static let successStates: Set<String> = ["done", "linked", "duplicate", "token_lost"]
 
-    /// - Throws: `UserFacingError` (usage) if it is not a report.
+    /// - Throws: `UserFacingError` (usage) if `bytes` is not a report.
     init(reading bytes: [UInt8], name: String) throws(UserFacingError) {
         // A mediactl report has a path and a state for each item.
         guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
@@ -158,7 +159,8 @@ extension ReportDocument {
     /// Number of failed uploads of standard input.
     var unreadableCount: Int { failed.count { $0.path == "-" } }
 
-    /// The files that failed. Relative paths are made absolute if `directory` differs from the directory of that run.
+    /// The files that failed. Relative paths are made absolute if `directory` differs from the directory in which that
+    /// run took place.
     func inputs(from directory: String) -> [UploadInput] {
         failed.compactMap { item in
             guard item.path != "-", let path = item.bytes else { return nil }

@@ -10,11 +10,11 @@ final class UploadReporter: Sendable {
         /// Number of warnings of each kind.
         var warnings: [String: Int] = [:]
         var unreportedSkips = 0
-        /// Codes of failures that end the run: other files in progress fail the same way.
+        /// Codes of failures that end the run; other files in progress fail in the same way.
         var runFailures: Set<String> = []
     }
 
-    /// In a batch larger than this, each file has one line, and skipped files are only counted.
+    /// In a batch with more files than this, each file has one line, and skipped files are only counted.
     private static let largeBatchSize = 20
 
     private let console: Console
@@ -127,7 +127,7 @@ final class UploadReporter: Sendable {
         case .rescued, .tokenKept, .responseKept, .unusableToken, .tokenLostEarlier, .tokenMayBeLost, .keptByServer,
             .guestReceiptLost:
             return true
-        // Reported before the upload.
+        // This warning is reported before the upload.
         case .detailsIgnored: return false
         case .noDeleteToken, .notVerified, .oddToken, .respondedInHTML, .aboveDirectLimit, .typeMismatch:
             let count = state.withLock { state in
@@ -177,10 +177,10 @@ final class UploadReporter: Sendable {
     }
 }
 
-/// Passes the events of uploads to the display, the results and the reporter.
+/// Passes upload events to the display, the results and the reporter.
 ///
-/// Results are reported in a separate task, so that a slow reader of standard output does not stall the transfers,
-/// which the server would abort.
+/// Results are reported in a separate task, so a slow reader of standard output does not stall the transfers, which the
+/// server would then abort.
 struct UploadEvents: Sendable {
     let console: Console
     let display: ProgressDisplay
@@ -239,7 +239,7 @@ struct UploadEvents: Sendable {
                 await tape?.take(index, result)
                 if isOpenEnded { await tape?.conclude(showsProgress: false) }
             }
-            // Checked immediately, so that nothing starts between this event and its report.
+            // Checked immediately, so nothing starts between this event and its report.
             console.context.output.noticeClosedPipe()
             drainIfUnread()
         }

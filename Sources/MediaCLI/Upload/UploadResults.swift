@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
-/// Results of the files of a run.
+/// Results of the files in a run.
 final class UploadResults: Sendable {
     private struct State {
         var items: [Int: UploadBatch.Item] = [:]
@@ -16,7 +16,7 @@ final class UploadResults: Sendable {
         var runFailure: UserFacingError?
     }
 
-    /// A file of the run that the server confirmed.
+    /// A file in the run that the server confirmed.
     struct StoredFile: Sendable {
         var index: Int
         var path: [UInt8]
@@ -93,7 +93,7 @@ final class UploadResults: Sendable {
     /// The files that the server confirmed; empty unless `keepsStored`.
     var stored: [StoredFile] { state.withLock { $0.stored } }
 
-    /// The result of comparing them with the server's listing; nil until the listing was read.
+    /// The result of comparing these files with the server's listing; nil until the listing has been read.
     var verification: UploadVerification? { state.withLock { $0.verification } }
 
     func note(_ verification: UploadVerification) {
@@ -104,7 +104,7 @@ final class UploadResults: Sendable {
 
     var runFailure: UserFacingError? { state.withLock { $0.runFailure } }
 
-    /// The code of the failure that stopped the run, otherwise that of the files as a batch.
+    /// The exit code for the failure that stopped the run, otherwise the exit code for the files as a batch.
     var exitCode: ExitCode {
         state.withLock { state in
             guard state.verification?.missing.isEmpty ?? true else { return .partly }
@@ -119,15 +119,15 @@ struct UploadCounts: Sendable, Equatable {
     var items = 0
     var ended = 0
     var states: [UploadState: Int] = [:]
-    /// Files on the server for which nothing was sent.
+    /// Number of files on the server for which nothing was sent.
     var skipped = 0
-    /// Files that resumed an earlier run.
+    /// Number of files whose upload was resumed from an earlier run.
     var resumed = 0
     var bytesSent: Int64 = 0
 
     mutating func add(_ result: UploadResult.Values) {
         ended += 1
-        // The state of an upload that cannot be resumed is that of an earlier run.
+        // The state of an upload that cannot be resumed comes from an earlier run.
         let state = result.error?.code == .notResumable ? UploadState.failed : result.state
         states[state, default: 0] += 1
         skipped += result.isSkipped ? 1 : 0
@@ -139,7 +139,7 @@ struct UploadCounts: Sendable, Equatable {
 
     func count(_ state: UploadState) -> Int { states[state, default: 0] }
 
-    /// Files that the server confirmed, including those without a stored delete token.
+    /// Number of files that the server confirmed, including those without a stored delete token.
     var present: Int { UploadState.allCases.filter { $0.isStored || $0 == .finalized }.reduce(0) { $0 + count($1) } }
 }
 

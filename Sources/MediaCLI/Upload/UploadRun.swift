@@ -11,7 +11,7 @@ internal import Synchronization
 struct UploadRun: Sendable {
     let settings: SettingsSession
     let plan: UploadPlan
-    /// Creates an equivalent uploader without cached information on the server's files.
+    /// Creates an equivalent uploader without cached information about the server's files.
     let anotherUploader: @Sendable () -> Uploader
     let sending: SendingOptions
     let shard: ShardChoice?
@@ -63,7 +63,7 @@ struct UploadRun: Sendable {
         }
     }
 
-    /// Compares the files of the run with the server's listing, unless a signal was received.
+    /// Compares the files in the run with the server's listing, unless a signal was received.
     private func verify(_ results: UploadResults) async {
         let stored = results.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
@@ -184,7 +184,8 @@ struct UploadRun: Sendable {
         }
     }
 
-    /// The first signal stops unsent uploads and waits for the tokens of sent ones; the second one abandons them.
+    /// The first signal stops uploads that have not been fully sent, and waits for the tokens of the others; the second
+    /// signal abandons them.
     func stop(_ control: BatchControl, _ display: ProgressDisplay, _ request: Interruption.Request) {
         guard !request.isFinal else { return control.abandon() }
         let limit = request.signal == .interrupt ? nil : settings.settings.finishTimeout.value
@@ -201,7 +202,7 @@ extension UploadBatch.Event {
         }
     }
 
-    /// The same event for another item.
+    /// This event for a different item.
     func at(_ index: Int) -> UploadBatch.Event {
         switch self {
         case .began: .began(index)
@@ -217,7 +218,7 @@ extension UploadRun {
     ///
     /// If the directory disappears, the run fails after the uploads in progress are complete.
     ///
-    /// - Throws: `UserFacingError` if the directory cannot be watched; otherwise the same as `run`.
+    /// - Throws: `UserFacingError` if the directory cannot be watched; otherwise as for `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()
         let watch: DirectoryWatch
@@ -247,7 +248,7 @@ extension UploadRun {
             for await path in watch.files {
                 door.yield(path)
             }
-            // Determined before the consumer ends, which cancels this task.
+            // Determined before the consumer ends and cancels this task.
             let isGone = !Task.isCancelled
             door.finish()
             return isGone
@@ -313,7 +314,7 @@ extension UploadRun {
             ended: { (_: Void) in }
         ) { path, item, index in
             let file = UploadEvents.File(item, uploader)
-            // Files that were on the server when the last file arrived may have been deleted since.
+            // Files that were on the server when the last file arrived may have been deleted since then.
             let batch = UploadBatch(uploader: anotherUploader(), options: .init())
             await batch.run([item], control: control) { announce($0.at(index), file) }
             uploading.end(path).forEach(again)
@@ -328,7 +329,7 @@ extension UploadRun {
         }
         // Only standard input can throw, and this is a path.
         guard let item = try? await plan.item(for: input) else { return nil }
-        // Already removed, or not a media file: ignored in a watched directory.
+        // A file that was already removed, or that is not a media file, is ignored in a watched directory.
         switch item.error?.code {
         case .unknownExtension, .fileNotFound:
             console.trace("skipped \(ErrorCatalog.quoted(path))")
@@ -338,7 +339,7 @@ extension UploadRun {
     }
 }
 
-/// Files that are being uploaded, and the paths that arrived for them in the meantime: a file may have been rewritten,
+/// Files that are being uploaded, and paths that have arrived for them in the meantime: a file may have been rewritten,
 /// renamed or linked.
 private final class FilesInProgress: Sendable {
     private struct File {
@@ -375,13 +376,15 @@ private final class FilesInProgress: Sendable {
 private enum DescriptorBudget {
     /// The soft limit is not raised above this value, since child processes inherit it.
     static let highestLimit: rlim_t = 4096
-    /// Descriptors of a run besides its uploads: databases, connections for queries, host names and certificates.
+    /// Descriptors used by a run in addition to those of its uploads: databases, connections for queries, host names
+    /// and certificates.
     static let baseCount = 16
-    /// Descriptors of an upload without parallel uploads: file, locks, rescue log, connection.
+    /// Descriptors used by an upload without parallel uploads: file, locks, rescue log, connection.
     static let singleCount = 6
-    /// Descriptors of each parallel upload, including uploads that wait for their tokens while the next files are sent.
+    /// Descriptors used by each parallel upload, including uploads that wait for their tokens while the next files are
+    /// sent.
     static let parallelCount = 15
-    /// Descriptors of a part of a tus upload: connection and file.
+    /// Descriptors used by one part of a tus upload: connection and file.
     static let partCount = 3
 
     /// Raises the soft limit as far as allowed. Returns it, and the number of free descriptors.
@@ -408,7 +411,8 @@ private enum DescriptorBudget {
 }
 
 extension Console {
-    /// The number of parallel uploads of a command, at most `wanted`, with a note if it is reduced. `parts` is per upload.
+    /// The number of parallel uploads for a command, at most `wanted`; prints a note if it is reduced. `parts` is per
+    /// upload.
     ///
     /// - Throws: `UserFacingError` if not even one upload is possible.
     func affordableJobs(_ wanted: Int, parts: Int) throws(UserFacingError) -> Int {

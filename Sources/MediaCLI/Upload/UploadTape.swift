@@ -5,11 +5,11 @@ internal import MediaSystem
 internal import Synchronization
 internal import Tapes
 
-/// The tape to which an upload adds clips: each file on the server becomes a clip, once. Failures of tape or album are
-/// warnings and do not affect the result of the upload.
+/// The tape to which an upload adds clips: each file on the server becomes a clip, once. Failures that concern the tape
+/// or album are warnings and do not affect the result of the upload.
 final class UploadTape: Sendable {
     private struct State {
-        /// nil until the first clip creates it.
+        /// nil until the first clip creates the tape.
         var tape: TapeRecord?
         /// Number of clips before the run.
         var firstPosition = 0
@@ -67,7 +67,8 @@ final class UploadTape: Sendable {
 
     // MARK: Clips
 
-    /// Adds an uploaded file as a clip. Clips are in the order of the files, regardless of the order of upload.
+    /// Adds an uploaded file as a clip. Clips are in the order of the files, regardless of the order in which they are
+    /// uploaded.
     func take(_ index: Int, _ result: UploadResult) async {
         guard [.done, .linked, .duplicate].contains(result.state) else { return }
         guard result.path != Array("-".utf8) else {
@@ -100,8 +101,8 @@ final class UploadTape: Sendable {
         }
     }
 
-    /// The tape, created unless another process has created it in the meantime; new clips then follow the clips of that
-    /// process.
+    /// The tape, created unless another process has created it in the meantime; new clips then follow the clips added
+    /// by that process.
     private func tape(_ state: inout State) throws(TapesError) -> (tape: TapeRecord, isNew: Bool) {
         if let known = state.tape { return (known, false) }
         let (tape, clips) = try session.editor.tape(namedOrCreated: title)
@@ -111,7 +112,7 @@ final class UploadTape: Sendable {
         return (tape, clips == nil)
     }
 
-    /// Warns once, since every file would fail the same way.
+    /// Warns once, since every file would fail in the same way.
     private func reportFailure(_ error: TapesError, of path: [UInt8]) {
         let userFacingError = ErrorCatalog.userFacingError(of: error)
         guard userFacingError.exitCode != .usage else {

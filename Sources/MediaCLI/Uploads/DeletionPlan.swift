@@ -9,7 +9,7 @@ struct DeletionPlan: Sendable {
     /// One ID on one host.
     struct Target: Sendable, Equatable {
         var fileID: Int64
-        /// Scope whose entries are used.
+        /// The scope whose entries are used.
         var host: String
         /// Address for requests.
         var server: ServerURL
@@ -25,13 +25,13 @@ struct DeletionPlan: Sendable {
 
     var options: String { isAdmin ? " --as-admin" : "" }
 
-    /// The scope of all IDs; nil if each ID has its own.
+    /// The scope of all IDs; nil if each ID has its own scope.
     private var scope: String? { host ?? server?.scope }
 
     /// The newest upload, for `--last`, even if it has no token: an older file must not be deleted instead.
     ///
-    /// - Throws: `StoreError`; `UserFacingError` if there is no upload, or if it added a file to another event: deleting
-    ///   the file would remove it from its first event as well.
+    /// - Throws: `StoreError`; `UserFacingError` if there is no upload, or if it added a file to a second event:
+    ///   deleting the file would remove it from its first event as well.
     func last() throws -> (host: String, fileID: Int64) {
         let entry = try store.newestToken(host: scope)
         // The entry of an upload is newer than its row.
@@ -73,8 +73,8 @@ struct DeletionPlan: Sendable {
         return entries.first
     }
 
-    /// The scope and address for an administrator if there is no entry: those of the configured server, otherwise those
-    /// of the only host with this ID in the journal; nil if neither is known.
+    /// The scope and address for an administrator if there is no entry: those of the configured server, otherwise of
+    /// the only host with this ID in the journal; nil if neither is known.
     func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
         if let server, host == nil || server.scope == host {
             return (server.scope, server)
@@ -215,11 +215,11 @@ extension DeletionPlan {
         }
     }
 
-    /// Same as `scope`, but empty if each ID has its own.
+    /// Like `scope`, but empty if each ID has its own scope.
     var scopeName: String { scope ?? "" }
 
-    /// The newest guest upload with this ID that is not a duplicate, if it is the newest known upload with the ID, and no
-    /// token deletes its file.
+    /// The newest guest upload with this ID that is not a duplicate, if it is the newest known upload with the ID, and
+    /// its file cannot be deleted by token.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let guests = try store.guestUploads(host: host, fileID: fileID).filter(\.isStoredForGuest)
         guard let record = guests.first,
@@ -280,8 +280,8 @@ struct GuestHiding: Sendable {
         return finished(.failed, refusal(known))
     }
 
-    /// Queries the server for the state, stores it, and returns the same as `judged`. An upload hidden by this machine
-    /// is not queried: the server still reports it as approved (gighive contract section 6).
+    /// Queries the server for the state, stores it, and returns the result of `judged`. An upload hidden by this
+    /// machine is not queried: the server still reports it as approved (gighive contract section 6).
     func querying(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         guard upload.guestState != .hidden else { return judged() }
         do {

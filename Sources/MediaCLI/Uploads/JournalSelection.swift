@@ -20,7 +20,7 @@ struct JournalSelection: Sendable {
         "mediactl uploads discard \(id)" + (isGuest ? " --event-link-file FILE" : "")
     }
 
-    /// - Throws: `ValidationError` if any of them cannot be an ID of the journal.
+    /// - Throws: `ValidationError` if any ID cannot be an ID in the journal.
     static func check(_ ids: [String]) throws {
         for id in ids where !id.hasPrefix("u-") {
             throw ValidationError(
@@ -47,8 +47,8 @@ struct JournalSelection: Sendable {
         .uniqued { $0.uploadID }
     }
 
-    /// The resumable uploads, oldest first; at most one unless `all`. Those whose files are missing or changed are
-    /// included, so that the reason is reported, if `all` is set or if there are no others.
+    /// The resumable uploads, oldest first; at most one unless `all`. Uploads whose files are missing or changed are
+    /// included, to report the reason, if `all` is set or if there are no others.
     ///
     /// - Throws: `UserFacingError` (usage) if there are several and `all` is false; `StoreError`, `GigHiveError`.
     func resumable(all: Bool) throws -> [UploadRecord] {
@@ -71,8 +71,8 @@ struct JournalSelection: Sendable {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
 
-    /// Why an interrupted upload that can be resumed otherwise would be refused: its file is missing or was modified.
-    /// Nil if the file need not be sent, or may be sent later, for example because it is not readable now.
+    /// Why an interrupted upload that could otherwise be resumed would be refused: its file is missing or was modified.
+    /// nil if the file need not be sent, or may be sent later, for example because it is currently unreadable.
     static func sourceError(of record: UploadRecord, in store: StoreSession) throws -> GigHiveError? {
         guard record.transport == .tus, try !Uploader.mayBeFinalizing(record, in: store.store) else { return nil }
         do throws(GigHiveError) {
@@ -113,7 +113,7 @@ struct UploaderSource: Sendable {
     /// The command for the hint if there are no credentials for a server.
     var command = "mediactl uploads resume"
 
-    /// - Throws: `CredentialError`, `ServerURLError`; for a guest's upload also the errors of `GuestSession`, and
+    /// - Throws: `CredentialError`, `ServerURLError`; for a guest's upload, also the errors from `GuestSession`, and
     ///   `GigHiveError` if no event link was given.
     func uploader(for record: UploadRecord, needsTerms: Bool) async throws -> Uploader {
         guard record.isGuest else {
@@ -134,7 +134,7 @@ struct UploaderSource: Sendable {
         return guest
     }
 
-    /// An uploader without credentials, for requests that need none.
+    /// An uploader without credentials, for requests that do not need any.
     func anonymousUploader(for record: UploadRecord) async throws -> Uploader {
         make(await servers.anonymousClient(for: try ServerURL(record.baseURL)), guest: nil)
     }

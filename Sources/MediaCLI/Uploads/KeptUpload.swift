@@ -41,7 +41,7 @@ struct KeptUpload: Sendable {
         (event.eventDate ?? "") == eventDate && (event.orgName ?? "") == orgName
     }
 
-    /// Whether both were uploaded to the same event.
+    /// Whether both uploads were for the same event.
     func isForEvent(of other: KeptUpload) -> Bool { eventDate == other.eventDate && orgName == other.orgName }
 
     /// The label, or the file name if there is no label.
@@ -83,7 +83,7 @@ struct KeptUpload: Sendable {
         isGuest = true
         guestState = standing.flatMap { GuestState(rawValue: $0.state) }
         guestStateAt = guestState == nil ? nil : standing?.notedAt
-        // Stores of 0.1.0 record a hidden upload only in the journal.
+        // Stores written by 0.1.0 record a hidden upload only in the journal.
         if record.failureCode == UploadRecord.hidden {
             guestState = .hidden
             guestStateAt = standing?.state == GuestState.hidden.rawValue ? standing?.notedAt : record.updatedAt
@@ -131,11 +131,11 @@ extension StoreSession {
 struct KeptUploadPages {
     private var tokens: TokenPages
     private let guests: GuestUploads
-    /// Remaining guest uploads without a token, the newest last.
+    /// Remaining guest uploads without a token, newest last.
     private var waiting: [KeptUpload]
 
     /// Reads all guest uploads at once, since there are few. If there are none, `onlyOtherEvents` reads the details
-    /// only for events other than that of the upload.
+    /// only for events other than the upload's.
     init(of store: TokenStore, host: String?, onlyOtherEvents: Bool = false) throws {
         guests = try GuestUploads(store.guestUploads(host: host), in: store)
         let files: TokenPages.Files = onlyOtherEvents && guests.uploads.isEmpty ? .ofOtherEvents : .all
@@ -175,7 +175,7 @@ struct KeptUploadPages {
     }
 }
 
-/// Guest uploads, each file once. If a guest has also received a token, both belong to the same upload.
+/// Guest uploads, with each file listed once. If a guest has also received a token, both belong to the same upload.
 private struct GuestUploads {
     /// Newest first.
     var uploads: [KeptUpload] { keys.compactMap { known[$0]?.first } }
@@ -199,7 +199,7 @@ private struct GuestUploads {
     }
 
     /// Adds the state of the guest upload that a token came with. If the same file was also uploaded with a login, the
-    /// token of that upload is for another event.
+    /// token of that upload is for a different event.
     func merge(into upload: inout KeptUpload) {
         guard !known.isEmpty else { return }
         let key = FileKey(upload)

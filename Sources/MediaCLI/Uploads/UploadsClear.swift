@@ -67,7 +67,7 @@ struct UploadsClear: ContextCommand {
             ? "the records of deleted tokens and finished uploads" : Formats.count(count, "delete token")
     }
 
-    /// The hosts with tokens are listed, so that a mistyped host does not look like success.
+    /// The hosts with tokens are listed: a mistyped host must not look like success.
     private func nothing(of scope: String, in session: StoreSession) throws -> String {
         let hosts = try session.store.tokenHosts()
         let known = hosts.map { ErrorCatalog.clean($0) }.joined(separator: ", ")

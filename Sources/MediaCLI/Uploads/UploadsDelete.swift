@@ -89,7 +89,8 @@ struct UploadsDelete: UploadServerCommand {
         }
         let chosen = try plan(settings, store, host: named?.host ?? scope)
         let chosenIDs = named.map { [$0.fileID] } ?? ids.uniqued { $0 }
-        // IDs without an entry are reported without a prompt. For an administrator, only the server can resolve them.
+        // IDs without an entry are reported without a prompt. For an administrator, only the server can resolve such
+        // IDs.
         if !dryRun, try asAdmin || chosenIDs.contains(where: { try chosen.canDelete($0) }) {
             try confirmation.requirePrompt(for: chosenIDs.count > 1 ? "Delete them?" : "Delete it?")
         }
@@ -164,7 +165,7 @@ struct DeleteRun: Sendable {
     }
 
     /// Finds the entries, prompts once, deletes the files, and writes records, text and summary. Without IDs, the file
-    /// is the one on the server with the checksum from the options.
+    /// to delete is the one on the server with the checksum from the options.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await listedIDs() : ids
         try console.start(["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
@@ -349,7 +350,7 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// The file of an entry; an entry without a checksum gets the one from the options.
+    /// The file of an entry; an entry without a checksum gets the checksum from the options.
     private func target(of entry: TokenEntry) -> AdminDeletion {
         var target = AdminDeletion(entry)
         if target.checksumSHA256.isEmpty, let checksum = checksumSHA256 {

@@ -90,7 +90,7 @@ struct DiscardingRun: Sendable {
                 do {
                     row = try await discard(record, isConfirmed: isConfirmed)
                 } catch {
-                    // Ctrl-C at the first prompt, as at every prompt, is not an error and needs no summary.
+                    // Ctrl-C at the first prompt, as at every prompt, is not an error and does not require a summary.
                     guard !rows.isEmpty else { throw error }
                     break
                 }
@@ -196,7 +196,7 @@ struct DiscardingRun: Sendable {
         return DiscardedUpload(record: record, serverCopy: .kept, end: .discarded)
     }
 
-    /// Without access the data stays on the server, which the user has accepted with `--even-unreachable`.
+    /// Without access, the data stays on the server, which the user has accepted with `--even-unreachable`.
     private func uploader(for record: UploadRecord) async throws -> Uploader {
         do {
             return try await uploaders.uploader(for: record, needsTerms: false)

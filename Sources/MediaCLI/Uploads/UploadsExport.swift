@@ -45,7 +45,7 @@ struct UploadsExport: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let scope = try connection.scope(settings)
         let session = try await StoreSession.open(settings, for: .reading)
-        // In order of insertion, which an import preserves: of two tokens with the same time, the later one is used.
+        // In order of insertion, which an import preserves: if two tokens have the same time, the later one is used.
         var pages = TokenPages(of: session.store, host: scope, includesSuperseded: true, order: .oldestFirst)
         var count = 0
         let nextBytes = { () throws -> [UInt8]? in

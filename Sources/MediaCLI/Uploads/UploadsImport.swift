@@ -102,14 +102,14 @@ enum ImportFile {
     enum Content: Sendable {
         /// The output of `mediactl uploads export`, of any size, with every line valid.
         case export(ExportReader)
-        /// The tokens of the server's upload page.
+        /// The tokens from the server's upload page.
         case web(WebTokens)
     }
 
     /// Validates the whole file, with at most one page of export lines in memory. `file` is a path, or `-` for
-    /// `standardInput`. `isWeb` requires the tokens of the upload page; otherwise the format is detected.
+    /// `standardInput`. `isWeb` requires tokens from the upload page; otherwise the format is detected.
     ///
-    /// - Throws: `UserFacingError`, which never contains any text of the file.
+    /// - Throws: `UserFacingError`, which never contains any text from the file.
     static func content(of file: String, standardInput: Int32, isWeb: Bool) throws -> Content {
         let path = RawArguments.bytes(of: file)
         let name = file == "-" ? "standard input" : ErrorCatalog.quoted(path)
@@ -133,7 +133,7 @@ enum ImportFile {
         }
     }
 
-    /// Applies the rules for request addresses, so that a token is never sent to a host other than its own.
+    /// Applies the rules for request addresses, so a token is never sent to a host other than its own.
     @Sendable private static func scope(of baseURL: String) -> String? {
         guard let server = try? ServerURL(baseURL), !server.assumedScheme else { return nil }
         return server.scope
@@ -168,10 +168,10 @@ struct ExportReader: Sendable {
     private var offset: Int64 = 0
     private var lineNumber = 0
     private var isAtEnd = false
-    /// Most lines have the same address as the previous one.
+    /// Most lines have the same address as the previous line.
     private var lastScope: (baseURL: String, host: String?)?
 
-    /// `name` is used in messages; `scope` is the same as for `TokenExport.entry`.
+    /// `name` is used in messages; `scope` is used as for `TokenExport.entry`.
     init(_ source: SeekableInput, name: String, scope: @escaping @Sendable (String) -> String?) {
         self.source = source
         self.name = name
@@ -248,7 +248,7 @@ struct ExportReader: Sendable {
 
 struct ImportStatistics {
     let counts: [AddOutcome: Int]
-    /// Number of tokens of files that the server does not have.
+    /// Number of tokens for files that the server does not have.
     var missing = 0
 
     func text(isDryRun: Bool) -> String {
@@ -276,15 +276,14 @@ struct ImportStatistics {
     private func count(_ outcome: AddOutcome) -> Int { counts[outcome] ?? 0 }
 }
 
-/// Imports the tokens of the upload page. Checksums and details come from the server, because the page contains
-/// neither.
+/// Imports tokens from the upload page. Checksums and details come from the server, because the page contains neither.
 struct WebImportRun: Sendable {
     let console: Console
     let client: GigHiveClient
     let store: TokenStore
     let isDryRun: Bool
 
-    /// Queries the server for each file and stores the tokens of files that exist there.
+    /// Queries the server for each file and stores the tokens for files that exist there.
     ///
     /// - Throws: `UserFacingError` for an invalid token; `GigHiveError`, `StoreError`.
     func run(_ web: WebTokens) async throws -> ExitCode {

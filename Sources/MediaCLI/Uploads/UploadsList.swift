@@ -134,7 +134,7 @@ extension KeptUpload {
     }
 }
 
-/// Prints the stored uploads one page at a time, so that memory use does not grow with their number.
+/// Prints the stored uploads one page at a time, so memory use does not grow with their number.
 struct UploadListing {
     let console: Console
     let store: TokenStore
@@ -142,7 +142,7 @@ struct UploadListing {
     let filter: KeptUploadOptions
     let isTokenShown: Bool
 
-    /// A table with more rows is read twice: once to measure it, once to print it.
+    /// A table with more rows is read twice: once to measure it and once to print it.
     private static let rowsInMemory = 10_000
 
     /// Prints the uploads and returns their number.
@@ -222,7 +222,7 @@ struct UploadListing {
 }
 
 extension TextRenderer {
-    /// The table of `uploads list`, or a part of it.
+    /// The table printed by `uploads list`, or part of it.
     static func table(of uploads: [KeptUpload], now: Date, isTokenShown: Bool, hasGuests: Bool) -> Table {
         var table = Table(columns: [
             .init(title: "ID", alignment: .right), .init(title: "EVENT DATE", dropOrder: 6),

@@ -87,7 +87,7 @@ extension KeptResponses {
 }
 
 extension JSONRenderer {
-    /// `result` is the result of the command for the response.
+    /// `result` is the command's result for the response.
     static func kept(_ response: KeptResponse, result: String) -> JSONObject {
         [
             "response_id": .string(response.id), "upload_id": JSONValue(response.uploadID),

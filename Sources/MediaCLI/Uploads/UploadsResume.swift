@@ -112,7 +112,7 @@ struct ResumptionRun: Sendable {
                 }
             } else {
                 let interruption = await resume(records, results, reporter)
-                // Ctrl-C at the first prompt, as at every prompt, is not an error and needs no summary.
+                // Ctrl-C at the first prompt, as at every prompt, is not an error and does not require a summary.
                 if let interruption, results.counts.ended == 0 { throw interruption }
                 reporter.conclude(results.counts)
             }
@@ -194,8 +194,8 @@ struct ResumptionRun: Sendable {
         var isGuest: Bool
     }
 
-    /// The first signal stops an unfinished transfer, or waits for the token of a finished one; the second abandons the
-    /// upload.
+    /// The first signal stops an unfinished transfer, or waits for the token if the transfer is finished; the second
+    /// signal abandons the upload.
     private func resume(
         _ record: UploadRecord,
         _ uploader: Uploader,
@@ -251,7 +251,7 @@ struct ResumptionRun: Sendable {
 }
 
 extension UploadDetails {
-    /// The details of an upload in the journal, some of them replaced; nil if `corrections` is empty.
+    /// The details of an upload in the journal, with some values replaced; nil if `corrections` is empty.
     ///
     /// - Throws: `.invalidDetail`.
     fileprivate static func replacing(

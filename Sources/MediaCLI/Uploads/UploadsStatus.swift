@@ -207,8 +207,8 @@ extension UploadRecord {
 }
 
 extension TusRecord {
-    /// Bytes that are known to be on the server: those before the newest proof of each part. None for a part that
-    /// starts over because its chunk size is unknown (gighive-d4 contract section 10).
+    /// Number of bytes that are known to be on the server: those before the newest proof of each part; 0 for a part
+    /// that starts over because its chunk size is unknown (gighive-d4 contract section 10).
     fileprivate var verifiedBytes: Int64 {
         parts.reduce(0) { $0 + ($1.needsChunkSize ? 0 : $1.proofs.last?.offset ?? 0) }
     }
@@ -221,35 +221,35 @@ struct JournalRow: Sendable {
         case finished
         /// Resumable, with some bytes already on the server.
         case resumable(sentBytes: Int64)
-        /// Another process is sending it.
+        /// Another process is sending the upload.
         case running
         /// A guest upload with the organizer's decision; nil if the server was not queried.
         case guest(GuestState?)
     }
 
     var record: UploadRecord
-    /// nil if its server was not queried.
+    /// nil if the server was not queried.
     var result: UploadResult?
     var standing = Standing.finished
-    /// Whether `uploads resume` can resume it.
+    /// Whether `uploads resume` can resume the upload.
     var isResumable = false
-    /// Why an interrupted upload cannot be resumed; nil if it can, or if its file is no longer needed.
+    /// Why an interrupted upload cannot be resumed; nil if it can be resumed, or if its file is no longer needed.
     var sourceError: GigHiveError?
-    /// Whether `uploads discard` is all that can be done with it.
+    /// Whether `uploads discard` is the only possible action.
     var isUndeterminable = false
     /// Last known state of a guest upload.
     var lastKnown: GuestStanding?
 
     var state: UploadState { result?.state ?? record.state }
 
-    /// The options that printed commands need because they would otherwise use another server.
+    /// The options that printed commands need because they would otherwise use a different server.
     var hintOptions: HintOptions?
 
     var userFacingError: UserFacingError? {
         result?.error.map { ErrorCatalog.userFacingError(of: $0).completed(by: hintOptions) }
     }
 
-    /// Bytes of a resumable upload that are on the server.
+    /// Number of bytes of a resumable upload that are on the server.
     var sentBytes: Int64? {
         if case .resumable(let bytes) = standing { bytes } else { nil }
     }
@@ -330,7 +330,7 @@ extension TextRenderer {
         switch row.standing {
         case .resumable where row.sourceError?.code == .sourceChanged: return "file changed"
         case .resumable where row.sourceError != nil: return "file missing"
-        // No process is sending it anymore.
+        // No process is sending the upload anymore.
         case .finished where row.isUndeterminable: return words(for: UploadState.unknownOutcome)
         // Shown as resumable even if the server could not be queried.
         case .finished where row.isResumable:

@@ -84,7 +84,7 @@ struct UploadsVerify: ContextCommand {
 }
 
 extension StoreSession {
-    /// The uploads in the journal that a server confirmed and this machine has not deleted; each file of an event is
+    /// The uploads in the journal that a server confirmed and this machine has not deleted; each file in an event is
     /// listed once.
     fileprivate func stored(at server: ServerURL) throws -> [UploadResults.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))
@@ -122,7 +122,7 @@ extension ReportDocument {
 
     /// The files that the report lists as stored.
     ///
-    /// - Throws: `UserFacingError` (usage) for a report of another server, which cannot have these files.
+    /// - Throws: `UserFacingError` (usage) for a report from a different server, which cannot have these files.
     fileprivate func stored(at server: ServerURL, name: String) throws(UserFacingError) -> [UploadResults.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
@@ -136,11 +136,11 @@ extension ReportDocument {
 
 /// The result of comparing a run with the server's own listing.
 struct UploadVerification: Sendable {
-    /// Files of the run that are not listed in their event with their ID.
+    /// Files in the run that are not listed in their event with their ID.
     var missing: [UploadResults.StoredFile]
     /// Positions of the listed files.
     var confirmed: Set<Int> = []
-    /// The reason why the listing could not be read. In this case no file is confirmed, and none is missing.
+    /// The reason why the listing could not be read. In this case, no file counts as confirmed or missing.
     var failure: UserFacingError?
 
     /// Reads the listing once and looks up every file in it.

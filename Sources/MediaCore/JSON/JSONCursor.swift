@@ -27,7 +27,7 @@ package struct JSONCursor {
 
     // MARK: Values
 
-    /// The kind of the next value; nil if none begins here.
+    /// The kind of the next value; nil if no value begins here.
     package mutating func kind() -> Kind? {
         skipBlanks()
         guard let next else { return nil }
@@ -50,7 +50,7 @@ package struct JSONCursor {
     }
 
     /// The name of the object's next member, whose value must be read or skipped before the next call; nil at the end
-    /// of the object. Also throws for a name that is not text.
+    /// of the object. Throws if a name is not text.
     package mutating func nextMember() throws(Broken) -> String? {
         guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
         guard let name = try string() else { throw broken }
@@ -156,8 +156,8 @@ package struct JSONCursor {
         return position
     }
 
-    /// Skips the next value if its text is the same as that of an earlier one, and returns whether it did. `value` is
-    /// the range of the earlier one, between the offsets that `start()` returned before and after it. Only strings,
+    /// Skips the next value if its text equals that of an earlier value, and returns whether it did. `value` is the
+    /// range of the earlier value, between the offsets that `start()` returned before and after it. Only strings,
     /// arrays and objects can be recognized: they end with a delimiter.
     package mutating func skipRepetition(of value: Range<Int>) -> Bool {
         skipBlanks()

@@ -4,7 +4,7 @@
 /// A string that is not text (a lone surrogate, invalid UTF-8, a bare control character) and a number that no type can
 /// represent are `null`; any other syntax error makes the whole text invalid.
 package enum JSONReader {
-    /// The value of a text; nil if it is invalid.
+    /// The value of a text; nil if the text is invalid.
     package static func value(of text: ArraySlice<UInt8>) -> JSONValue? {
         var cursor = JSONCursor(text)
         guard let value = try? value(&cursor, depth: 0) else { return nil }

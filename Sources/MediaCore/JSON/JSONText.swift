@@ -1,4 +1,4 @@
-/// Writes the strings of JSON (RFC 8259).
+/// Writes JSON strings (RFC 8259).
 package enum JSONText {
     /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2). `isForTerminals` also
     /// escapes characters that could control a terminal or reorder a line.
@@ -23,15 +23,15 @@ package enum JSONText {
         json.append(UInt8(ascii: "\""))
     }
 
-    /// Whether nothing has to be escaped. The loop has no early exit, so that many bytes are compared at once.
+    /// Whether nothing has to be escaped. Without an early exit, the loop compares many bytes at once.
     private static func isPlain(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
         var others: UInt8 = 0
         for byte in utf8 { others |= byte &- 0x20 > 0x7E - 0x20 || byte == 0x22 || byte == 0x5C ? 1 : 0 }
         return others == 0
     }
 
-    /// One line of JSON without characters that could control a terminal: those below U+0020 are whitespace between
-    /// values, and any other is part of a string, in which an escape is equivalent.
+    /// One line of JSON without characters that could control a terminal: characters below U+0020 are whitespace
+    /// between values, and any other dangerous character is part of a string, where an escape is equivalent.
     package static func escapedForTerminals(_ json: String) -> String {
         guard !json.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E }) else { return json }
         var text = ""

@@ -27,7 +27,7 @@ extension JSONValue {
         }
     }
 
-    /// JSON for files that people may open: indented by two spaces, members sorted by name.
+    /// JSON for files that users may open: indented by two spaces, members sorted by name.
     package var indented: String { indented(by: "") }
 
     private func indented(by indent: String) -> String {

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A JSON value (RFC 8259), as read or as written.
 ///
-/// The accessors are nil for a value of another type.
+/// The accessors are nil for a value of a different type.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -65,7 +65,7 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
 
     package var isEmpty: Bool { members.isEmpty }
 
-    /// The value of a member; of several with the same name, the last. Setting nil removes all of them.
+    /// The value of a member; if several members have the same name, that of the last. Setting nil removes all of them.
     package subscript(name: String) -> JSONValue? {
         get { members.last { $0.name == name }?.value }
         set {
@@ -79,7 +79,7 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
 
     package func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
 
-    /// The same object with other values for some members; names that it does not have are ignored.
+    /// This object with different values for some members; names that it does not have are ignored.
     package func replacing(_ values: JSONObject) -> JSONObject {
         JSONObject(members.map { ($0.name, values[$0.name] ?? $0.value) })
     }
@@ -108,7 +108,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
 }
 
 extension JSONValue {
-    /// Null without a path. Invalid UTF-8 is replaced; `pathBase64` has the original bytes.
+    /// `null` if there is no path. Invalid UTF-8 is replaced; `pathBase64` has the original bytes.
     package static func path(_ path: [UInt8]?) -> JSONValue {
         JSONValue(path.map { String(decoding: $0, as: UTF8.self) })
     }

@@ -13,7 +13,7 @@ package struct CivilTime: Sendable, Equatable {
     /// 60 in a leap second.
     package let second: Int64
 
-    /// Nil if a part is nil, or if the day or time does not exist.
+    /// nil if a part is nil, or if the day or time does not exist.
     package init?(year: Int64?, month: Int64?, day: Int64?, hour: Int64? = 0, minute: Int64? = 0, second: Int64? = 0) {
         guard let year, let month, let day, let hour, let minute, let second,
             (1...12).contains(month), (1...Self.dayCount(of: month, in: year)).contains(day),
@@ -24,13 +24,13 @@ package struct CivilTime: Sendable, Equatable {
     }
 
     /// Reads the year (four digits), month, day, hour, minute and second (two digits each) at these offsets; a part
-    /// without an offset is 0. Nil if there are no digits, or if the day or time does not exist.
+    /// without an offset is 0. nil if there are no digits, or if the day or time does not exist.
     package init?(_ text: [UInt8], at offsets: [Int]) {
         let parts = zip(offsets, [4, 2, 2, 2, 2, 2]).map { text.decimal(at: $0, count: $1) } + [0, 0, 0]
         self.init(year: parts[0], month: parts[1], day: parts[2], hour: parts[3], minute: parts[4], second: parts[5])
     }
 
-    /// Reads `YYYY-MM-DD` as the first second of that day; nil for another form or a day that does not exist.
+    /// Reads `YYYY-MM-DD` as the first second of that day; nil for any other form or a day that does not exist.
     package init?(day text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
@@ -55,7 +55,7 @@ extension CivilTime {
     /// The UTC time of a number of seconds since 1970, over the range of microseconds in 64 bits.
     package init(secondsSince1970 seconds: Int64) {
         let (days, second) = seconds.flooredDivision(by: 86_400)
-        // Counts in years that begin in March, so that the leap day is the last of its year; 400 of them have 146,097
+        // Counts in years that begin in March, so the leap day is the last day of its year; 400 such years have 146,097
         // days, and there are 719,468 days between 0000-03-01 and 1970-01-01.
         let (era, dayOfEra) = (days + 719_468).flooredDivision(by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

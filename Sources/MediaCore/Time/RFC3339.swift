@@ -6,7 +6,7 @@ internal import Glibc
 /// than parsing the rest of a listing.
 package enum RFC3339 {
     /// Reads a time with zone and 0 to 9 fraction digits into microseconds since 1970, by the rules of Go's
-    /// `time.RFC3339`: capital `T` and `Z`, no leap second, `±hh:mm`. Nil for anything else: no zone, `+0000` without a
+    /// `time.RFC3339`: capital `T` and `Z`, no leap second, `±hh:mm`. nil for anything else: no zone, `+0000` without a
     /// colon, a space instead of `T`, a day that does not exist.
     package static func microseconds(_ text: some StringProtocol) -> Int64? {
         var text = String(text)
@@ -18,7 +18,7 @@ package enum RFC3339 {
         microseconds(text).map { $0.flooredDivision(by: 1_000_000).quotient }
     }
 
-    /// Writes a time in UTC with `Z`; the fraction (at most 6 digits, without trailing zeros) only if there is one. Nil
+    /// Writes a time in UTC with `Z`; the fraction (at most 6 digits, without trailing zeros) only if there is one. nil
     /// outside the years 0000 to 9999.
     package static func text(microseconds: Int64) -> String? {
         let text = String(unsafeUninitializedCapacity: longestText) { write(microseconds, to: $0) }
@@ -100,7 +100,7 @@ package enum RFC3339 {
         return (seconds - offset) * 1_000_000 + fraction
     }
 
-    /// Seconds since 1970 of the part before the fraction, taken as UTC.
+    /// Seconds since 1970 for the part before the fraction, taken as UTC.
     private static func wallClock(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
             text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),

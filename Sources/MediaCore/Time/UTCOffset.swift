@@ -8,7 +8,7 @@ package enum UTCOffset {
         belowOneDay(Array(text)).flatMap { range.contains($0) ? $0 : nil }
     }
 
-    /// The same for every offset of less than a day, as RFC 3339 allows.
+    /// Reads any offset of less than a day, as RFC 3339 allows; nil for anything else.
     static func belowOneDay(_ text: some RandomAccessCollection<UInt8>) -> Int64? {
         if text.count == 1 { return text.first == UInt8(ascii: "Z") ? 0 : nil }
         guard text.count == 6, let sign = text.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),

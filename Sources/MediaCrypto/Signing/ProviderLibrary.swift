@@ -13,12 +13,12 @@ final class ProviderLibrary {
     private let name: String
     private let providers: [OpaquePointer]
 
-    /// Throws if there is no such provider or it cannot start.
+    /// Throws if there is no such provider or if it cannot start.
     init(provider name: String) throws(CryptoError) {
         ERR_clear_error()
         guard let context = OSSL_LIB_CTX_new() else { throw .fromOpenSSL("out of memory") }
         guard let wanted = OSSL_PROVIDER_load(context, name) else {
-            // A module that exists but finds no hardware fails in its initialization.
+            // A module that exists but does not find its hardware fails during initialization.
             let isThere = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_INIT_FAIL
             let error =
                 isThere
@@ -45,11 +45,11 @@ final class ProviderLibrary {
         OSSL_LIB_CTX_free(context)
     }
 
-    /// The first private key at a URI. Throws if there is none, or if it is not on P-256 or does not belong to this
-    /// provider.
+    /// The first private key at a URI. Throws if there is no key, or if the key is not on P-256 or does not belong to
+    /// this provider.
     func privateKey(at uri: String) throws(CryptoError) -> EVPKey {
         ERR_clear_error()
-        // Null UI: otherwise OpenSSL would prompt for a passphrase on the terminal.
+        // Null UI: otherwise, OpenSSL would prompt for a passphrase on the terminal.
         guard let store = OSSL_STORE_open_ex(uri, context, preference, UI_null(), nil, nil, nil, nil) else {
             throw .fromProvider("no key at \(uri)")
         }

@@ -13,7 +13,7 @@ public final class SigningKey: @unchecked Sendable {
     private let lock = Mutex(())
     /// The private half: an `EVP_PKEY`, owned.
     private let key: OpaquePointer
-    /// Nil for a key in memory.
+    /// nil for a key in memory.
     private let library: ProviderLibrary?
 
     private init(_ key: consuming EVPKey, in library: ProviderLibrary? = nil) throws(CryptoError) {
@@ -68,7 +68,7 @@ public final class SigningKey: @unchecked Sendable {
     /// the provider, which is loaded in addition to the default one and preferred.
     ///
     /// - Throws: `CryptoError` if the provider is missing or cannot start, or if the key does not exist, is not on
-    ///   P-256 or is not the provider's: a key in an ordinary file is not a TPM key.
+    ///   P-256, or does not belong to the provider: a key in an ordinary file is not a TPM key.
     public static func open(uri: String, provider: String) throws(CryptoError) -> SigningKey {
         let library = try ProviderLibrary(provider: provider)
         return try SigningKey(library.privateKey(at: uri), in: library)
@@ -218,7 +218,7 @@ struct EVPKey: ~Copyable {
             ERR_clear_error()
             return false
         }
-        // SECG's, X9.62's and NIST's name for the same curve.
+        // The names given to this curve by SECG, X9.62 and NIST.
         let group = String(decoding: name[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return ["secp256r1", "prime256v1", "P-256"].contains(group)
     }
@@ -252,14 +252,14 @@ struct EVPKey: ~Copyable {
     }
 }
 
-/// Forms of an ECDSA signature of P-256.
+/// Forms of an ECDSA signature with P-256.
 package enum ECDSASignature {
-    /// Bytes of r and of s.
+    /// Number of bytes of r and of s.
     private static let half = 32
 
     /// r‖s (64 bytes, big-endian, padded) from r‖s or DER (RFC 3279 section 2.2.3); nil for anything else.
     ///
-    /// DER may have 64 bytes too, if r and s are short. It is tried first, since hardly any r‖s is valid DER.
+    /// DER may also have 64 bytes if r and s are short. It is tried first, since r‖s is hardly ever valid DER.
     package static func raw(from signature: [UInt8]) -> [UInt8]? {
         raw(fromDER: signature) ?? (signature.count == 2 * half ? signature : nil)
     }
@@ -304,7 +304,8 @@ package enum ECDSASignature {
     }
 }
 
-/// A block of a PEM file (RFC 7468): its label, and the DER inside, which is overwritten in `deinit`: it may be secret.
+/// A block in a PEM file (RFC 7468): its label, and the DER inside, which is overwritten in `deinit` because it may be
+/// secret.
 struct PEMBlock: ~Copyable {
     /// For example `PRIVATE KEY`.
     let label: String
@@ -315,7 +316,7 @@ struct PEMBlock: ~Copyable {
         CRYPTO_clear_free(bytes, count, nil, 0)
     }
 
-    /// The first block of a text; whatever precedes and follows it is ignored.
+    /// The first block in a text; anything before or after it is ignored.
     static func first(in pem: [UInt8]) throws(CryptoError) -> PEMBlock {
         var name: UnsafeMutablePointer<CChar>?
         var header: UnsafeMutablePointer<CChar>?
@@ -334,7 +335,7 @@ struct PEMBlock: ~Copyable {
         return PEMBlock(label: String(cString: name), bytes: bytes, count: count)
     }
 
-    /// The DER inside. The copy is not overwritten, so it is only for DER that is not secret.
+    /// The DER inside. The copy is not overwritten, so this method is only for DER that is not secret.
     borrowing func copy() -> [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: count)) }
 
     /// Reads the DER to its last byte with one of OpenSSL's `d2i` functions. `wanted` is used in the error.
@@ -354,7 +355,7 @@ enum MemoryOutput {
     /// Collects the output of `write`, which returns 1 on success; OpenSSL's own copy is overwritten.
     static func bytes(_ operation: String, _ write: (OpaquePointer) -> Int32) throws(CryptoError) -> [UInt8] {
         guard let output = BIO_new(BIO_s_mem()) else { throw .fromOpenSSL("out of memory") }
-        // Memory of `BIO_s_mem` is cleared before it is freed.
+        // The memory of `BIO_s_mem` is cleared before it is freed.
         defer { BIO_free(output) }
         guard write(output) == 1 else { throw .fromOpenSSL(operation) }
         var bytes = [UInt8](repeating: 0, count: BIO_ctrl_pending(output))

@@ -11,12 +11,12 @@ internal import MediaSystem
 ///
 /// - The AES key is HKDF-SHA256 (RFC 5869) of the key, with the salt as salt and the associated data as info: 32 bytes.
 /// - The nonce of a segment is nonce prefix ‖ its number, from 0 (4 bytes, big-endian) ‖ 1 for the last segment,
-///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end cannot be
-///   truncated.
+///   otherwise 0. GCM has no associated data. Segments cannot be changed, moved, omitted or added, and the end cannot
+///   be truncated.
 /// - Counted from the start of the header, every segment ends at a multiple of 1 MiB, except the last, which may be
-///   shorter: the first contains 40 bytes less. Only an empty plaintext has an empty segment.
+///   shorter: the first contains 40 fewer bytes. Only an empty plaintext has an empty segment.
 package enum StreamingAEAD {
-    /// Bytes of a segment with its tag, and of the first with header and tag.
+    /// Number of bytes of a segment with its tag, and of the first segment with header and tag.
     static let segmentByteCount = 1 << 20
     static let tagByteCount = 16
     static let headerByteCount = 40
@@ -44,7 +44,7 @@ package enum StreamingAEAD {
 }
 
 extension StreamingAEAD.Key {
-    /// Nil unless there are 32 bytes.
+    /// nil unless there are 32 bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         self.init(bytes: bytes)
@@ -52,13 +52,13 @@ extension StreamingAEAD.Key {
 }
 
 extension StreamingAEAD {
-    /// Seals bytes that arrive in pieces, with memory for one segment. One owner.
+    /// Seals bytes that arrive in pieces, using memory for one segment. One owner.
     ///
     /// After an error, the ciphertext is unfinished and cannot be continued.
     package struct Encryptor: ~Copyable {
         private var cipher: SegmentCipher
         private var buffer: SegmentBuffer
-        /// Bytes of plaintext that fit into the current segment.
+        /// Number of bytes of plaintext that fit into the current segment.
         private var room: Int
         private let write: (UnsafeRawBufferPointer) throws -> Void
 
@@ -79,17 +79,17 @@ extension StreamingAEAD {
             room = StreamingAEAD.segmentByteCount - StreamingAEAD.tagByteCount - StreamingAEAD.headerByteCount
         }
 
-        /// Adds plaintext. Also throws after `finish` or an error.
+        /// Adds plaintext. Throws after `finish` or an error.
         package mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
             var rest = bytes
             while !rest.isEmpty {
-                // A full segment waits for the next byte, which shows that it is not the last.
+                // A full segment waits for the next byte, which shows that the segment is not the last.
                 if buffer.count == room { try seal(isLast: false) }
                 rest = buffer.fill(from: rest, below: room)
             }
         }
 
-        /// Seals the last segment. Also throws after an error, or if called a second time.
+        /// Seals the last segment. Throws after an error, or if called a second time.
         package mutating func finish() throws {
             try seal(isLast: true)
         }
@@ -110,8 +110,8 @@ extension StreamingAEAD {
 }
 
 extension StreamingAEAD {
-    /// Decrypts a ciphertext. Each segment of plaintext is authenticated before it is passed on; the whole is authentic
-    /// only when this returns.
+    /// Decrypts a ciphertext. Each segment of plaintext is authenticated before it is passed on; the whole plaintext is
+    /// authentic only when this returns.
     ///
     /// `read` fills a buffer and returns the number of bytes, 0 at the end. `body` receives plaintext that is valid
     /// only during the call.
@@ -163,8 +163,8 @@ extension StreamingAEAD {
 }
 
 extension StreamingAEAD {
-    /// Encrypts a file and hashes its plaintext in one pass: one thread reads and encrypts, another one hashes. Needs
-    /// about 5 MiB for any size.
+    /// Encrypts a file and hashes its plaintext in one pass: one thread reads and encrypts, and another hashes. Needs
+    /// about 5 MiB of memory for any size.
     ///
     /// Canceling stops after at most one block of 1 MiB and throws `CancellationError`. The file is read with `pread`
     /// from its start; `descriptor` must stay open until this returns. `write` receives the ciphertext on the reading
@@ -193,7 +193,8 @@ extension StreamingAEAD {
         return try await pipeline.finish().digest
     }
 
-    /// Decrypts a whole file and hashes its plaintext, as above. The plaintext is authentic only when this returns.
+    /// Decrypts a whole file and hashes its plaintext in one pass, as `encrypt` does. The plaintext is authentic only
+    /// when this returns.
     ///
     /// - Returns: The SHA-256 and the size of the plaintext.
     /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` if
@@ -221,18 +222,18 @@ extension StreamingAEAD {
     }
 }
 
-/// AES-256-GCM of the segments of one ciphertext, in order. Not thread-safe; one owner.
+/// AES-256-GCM for the segments of one ciphertext, in order. Not thread-safe; one owner.
 struct SegmentCipher: ~Copyable {
     enum Direction { case seal, open }
 
     /// An `EVP_CIPHER_CTX`, owned: created in `init`, freed in `deinit`, never exposed. It keeps the derived key.
     private let context: OpaquePointer
-    /// Nonce prefix ‖ number ‖ whether it is the last.
+    /// Nonce prefix ‖ number ‖ whether the segment is the last.
     private var nonce: [UInt8]
     private var number: UInt32 = 0
     private var isOver = false
 
-    /// Derives the key. Throws `.isDamaged` for a header of another length or format.
+    /// Derives the key. Throws `.isDamaged` for a header with a different length or format.
     init(_ direction: Direction, header: [UInt8], key: StreamingAEAD.Key, associatedData: [UInt8]) throws(CryptoError) {
         guard header.count == StreamingAEAD.headerByteCount, header[0] == UInt8(StreamingAEAD.headerByteCount) else {
             throw CryptoError("the ciphertext has an invalid header", isDamaged: true)
@@ -257,8 +258,8 @@ struct SegmentCipher: ~Copyable {
         EVP_CIPHER_CTX_free(context)
     }
 
-    /// Seals the next segment in place; it ends with 16 bytes of room for the tag. Nothing may follow the last
-    /// segment or an error.
+    /// Seals the next segment in place; it ends with 16 bytes reserved for the tag. Nothing may follow the last segment
+    /// or an error.
     mutating func seal(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
         let count = segment.count - StreamingAEAD.tagByteCount
         try begin(isLast: isLast)
@@ -291,7 +292,7 @@ struct SegmentCipher: ~Copyable {
         isOver = true
     }
 
-    /// Sets the next nonce. No nonce is used twice: no other segment can begin until this one is done.
+    /// Sets the next nonce. Nonces are never used twice: another segment cannot begin until this one is done.
     private mutating func begin(isLast: Bool) throws(CryptoError) {
         guard !isOver else { throw CryptoError("the ciphertext is already complete") }
         isOver = true
@@ -318,7 +319,7 @@ struct SegmentCipher: ~Copyable {
 /// Memory for one segment of a `StreamingAEAD`, filled from the front. Freed with its owner.
 struct SegmentBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
-    /// Bytes filled.
+    /// Number of bytes filled.
     var count = 0
 
     init(byteCount: Int) {
@@ -329,7 +330,7 @@ struct SegmentBuffer: ~Copyable {
         storage.deallocate()
     }
 
-    /// The first bytes, filled or not; valid while the buffer is.
+    /// The first bytes, filled or not; valid as long as the buffer.
     func first(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: storage[..<byteCount])
     }

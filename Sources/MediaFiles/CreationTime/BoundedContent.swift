@@ -5,11 +5,12 @@ struct BoundedContent {
     /// Length in bytes.
     let count: Int64
     private let source: Source
-    /// Sufficient to find the header of any real file; limits the work for a hostile file with a million boxes.
+    /// Number of reads left: sufficient to find the header of any real file, but limits the work for a hostile file
+    /// with a million boxes.
     private var readsLeft: Int
 
     private enum Source {
-        /// The file keeps its descriptor open for as long as this value lives.
+        /// The file keeps its descriptor open for the lifetime of this value.
         case file(SourceFile)
         case memory([UInt8])
     }

@@ -9,7 +9,7 @@ enum BroadcastWaveDate {
             var size = Int64(shortSize)
             switch header.fourCharacters(at: 0) {
             case "bext":
-                // Description, originator and reference take 320 bytes; then `yyyy-mm-dd` and `hh:mm:ss`.
+                // Description, originator and reference take up 320 bytes; `yyyy-mm-dd` and `hh:mm:ss` follow.
                 guard size >= 338, let text = content.bytes(at: start + 8 + 320, count: 18) else { return nil }
                 // The specification allows several separators: `-`, `_`, `:`, space or dot.
                 return CivilTime(text, at: [0, 5, 8, 10, 13, 16])?.localSecondsSince1970

@@ -4,8 +4,7 @@ struct Fraction {
     /// Never 0.
     let denominator: UInt64
 
-    /// nil for a denominator of 0, and for numbers larger than any in real files, so that `DecimalDegrees` cannot
-    /// overflow.
+    /// nil for a denominator of 0, and for numbers larger than any in real files, so `DecimalDegrees` cannot overflow.
     init?(_ numerator: UInt64, _ denominator: UInt64) {
         guard denominator > 0, denominator <= 1 << 32, numerator <= 1 << 40 else { return nil }
         (self.numerator, self.denominator) = (numerator, denominator)
@@ -14,8 +13,8 @@ struct Fraction {
     var value: Double { Double(numerator) / Double(denominator) }
 }
 
-/// An angle as a decimal of at most 7 places, which is about a centimeter on the ground. Its text has no extra digits:
-/// 2.2945, whereas floating-point arithmetic would return 2.2944999999999998.
+/// An angle as a decimal number with at most 7 places, which is about a centimeter on the ground. Its text has no extra
+/// digits: 2.2945, whereas floating-point arithmetic would return 2.2944999999999998.
 struct DecimalDegrees: Equatable {
     /// Ten-millionths of a degree.
     let units: Int64

@@ -61,7 +61,7 @@ enum ID3Dates {
         return texts
     }
 
-    /// The first value of a text frame, as ASCII; nil if it is compressed or encrypted.
+    /// The first value in a text frame, as ASCII; nil if the frame is compressed or encrypted.
     private static func text(of frame: [UInt8], flags: UInt8, version: UInt8) -> [UInt8]? {
         var frame = frame
         if version == 3 {

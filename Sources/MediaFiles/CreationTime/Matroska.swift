@@ -52,7 +52,7 @@ enum EBMLElements {
     }
 }
 
-/// `DateUTC` of Matroska and WebM (RFC 9559 section 5.1.2).
+/// `DateUTC` in Matroska and WebM (RFC 9559 section 5.1.2).
 enum MatroskaDate {
     /// From 1970-01-01 to 2001-01-01, in seconds.
     private static let epochOffset: Int64 = 978_307_200

@@ -3,7 +3,7 @@ internal import MediaCore
 
 /// The creation time of a recording, from its container.
 package enum MediaCreationTime {
-    /// Seconds since 1970 (UTC): `mvhd` of MP4 and QuickTime, `DateUTC` of Matroska, `bext` of WAV, or ID3v2 frames;
+    /// Seconds since 1970 (UTC): `mvhd` in MP4 and QuickTime, `DateUTC` in Matroska, `bext` in WAV, or ID3v2 frames;
     /// nil for missing or impossible times (0, before 1990, in the future).
     ///
     /// Times without a zone (`bext`, ID3v2.3) are interpreted as local to this machine, and a day without a time as
@@ -17,7 +17,7 @@ package enum MediaCreationTime {
     /// The time zone of a container's time.
     package enum Zone: Sendable {
         case utc
-        /// Specified as UTC, but many cameras write their local time (`mvhd`).
+        /// Specified to be UTC, but many cameras write their local time (`mvhd`).
         case unknown
         /// Local to this machine, by assumption.
         case local
@@ -33,7 +33,7 @@ package enum MediaCreationTime {
         return (seconds, found.zone)
     }
 
-    /// 1990-01-01: before any of these formats; cameras whose clock was never set report 1970 or 1980.
+    /// 1990-01-01, which is before any of these formats; cameras whose clock was never set report 1970 or 1980.
     private static let earliest: Int64 = 631_152_000
 
     private static func found(in content: inout BoundedContent) -> (seconds: Int64?, zone: Zone)? {

@@ -1,11 +1,11 @@
-/// The movie header of ISO/IEC 14496-12 section 8.2.2 and of the QuickTime file format.
+/// The movie header defined in ISO/IEC 14496-12 section 8.2.2 and in the QuickTime file format.
 enum MovieHeader {
     /// Whether a file that starts with these bytes may have a movie header.
     static func isPossible(after start: [UInt8]) -> Bool {
         ["ftyp", "moov", "mdat", "wide", "free", "skip", "pnot"].contains(start.fourCharacters(at: 4))
     }
 
-    /// The first movie of a file, and its header.
+    /// The first movie in a file, and its header.
     static func find(in content: inout BoundedContent) -> (movie: Span, header: Span)? {
         let file = Span(start: 0, end: content.count)
         guard let movie = ISOBoxes.first("moov", in: file, of: &content),
@@ -30,7 +30,7 @@ enum MovieHeaderDate {
     }
 }
 
-/// The boxes of ISO/IEC 14496-12 section 4.2, the format of MP4, QuickTime and HEIF.
+/// The boxes defined in ISO/IEC 14496-12 section 4.2, the format of MP4, QuickTime and HEIF.
 enum ISOBoxes {
     static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start
@@ -54,7 +54,7 @@ enum ISOBoxes {
         var headerCount: Int64 = 8
         var size = Int64(shortSize)
         if shortSize == 0 {
-            // The last box of the file.
+            // The last box in the file.
             size = end - start
         } else if shortSize == 1 {
             guard let long = content.bytes(at: start + 8, count: 8)?.bigEndian(at: 0, count: 8) else { return nil }

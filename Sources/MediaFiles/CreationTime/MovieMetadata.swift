@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Values from the metadata of a QuickTime or MP4 movie: the keys of the QuickTime file format ("Metadata", namespace
-/// `mdta`), its user data ("User data atoms", `udta`), the items written by iTunes, and the location of 3GPP TS 26.244
-/// section 8.10.
+/// Values from the metadata of a QuickTime or MP4 movie: the keys defined by the QuickTime file format ("Metadata",
+/// namespace `mdta`), its user data ("User data atoms", `udta`), the items written by iTunes, and the location defined
+/// in 3GPP TS 26.244 section 8.10.
 ///
 /// Reads a few kilobytes, never the whole file. Metadata of individual tracks is not read.
 package struct MovieMetadata {
@@ -37,13 +37,13 @@ package struct MovieMetadata {
             items.first(["com.apple.quicktime.location.ISO6709", "©xyz"]).flatMap(Self.position) ?? items.position
     }
 
-    /// `2024-03-01T20:15:07+1100`, the format of Apple, or RFC 3339.
+    /// `2024-03-01T20:15:07+1100` (Apple's format), or RFC 3339.
     private static func time(_ text: [UInt8]) -> Int64? {
         var text = text
         if text.count >= 24, let sign = text.dropLast(4).last, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             text.insert(UInt8(ascii: ":"), at: text.count - 2)
         }
-        // An impossible zone offset indicates a bug in the program that wrote it.
+        // An impossible zone offset indicates a bug in the software that wrote it.
         guard text.last == UInt8(ascii: "Z") || UTCOffset.seconds(text.suffix(6)) != nil else { return nil }
         return RFC3339.microseconds(String(decoding: text, as: UTF8.self))
     }
@@ -116,7 +116,7 @@ package struct MovieMetadata {
     private static func power(of exponent: Int) -> UInt64 { (0..<exponent).reduce(1) { power, _ in power * 10 } }
 }
 
-/// Texts by name: keys of the namespace `mdta`, and four-character types of user data, with `©` for the byte 0xA9.
+/// Texts by name: keys in the namespace `mdta`, and four-character types in user data, with `©` for the byte 0xA9.
 private struct MovieItems {
     private var texts: [String: [UInt8]] = [:]
     /// The position in the `loci` box.
@@ -131,7 +131,7 @@ private struct MovieItems {
 
     func first(_ names: [String]) -> [UInt8]? { names.lazy.compactMap { texts[$0] }.first }
 
-    /// The metadata of the movie itself takes precedence over that in its user data.
+    /// The metadata of the movie itself takes precedence over the metadata in its user data.
     mutating func read(_ movie: Span, in content: inout BoundedContent) {
         if let meta = ISOBoxes.first("meta", in: movie, of: &content) { readMeta(meta, in: &content) }
         guard let data = ISOBoxes.first("udta", in: movie, of: &content) else { return }
@@ -218,7 +218,7 @@ private struct MovieItems {
         return MovieMetadata.position(latitude, longitude)
     }
 
-    /// Stores the first text with each name, without surrounding zeros and spaces.
+    /// Stores the first text for each name, without surrounding zeros and spaces.
     private mutating func keep(_ bytes: [UInt8]?, _ name: String) {
         guard let bytes, texts[name] == nil else { return }
         let text = bytes.prefix { $0 != 0 }.drop { $0 == 0x20 }

@@ -1,6 +1,7 @@
 internal import MediaCore
 
-/// The item of type `Exif` in a HEIF file (ISO/IEC 23008-12 annex A.2.1; boxes of ISO/IEC 14496-12 section 8.11).
+/// The item of type `Exif` in a HEIF file (ISO/IEC 23008-12 annex A.2.1; the boxes are defined in ISO/IEC 14496-12
+/// section 8.11).
 enum HEIFExifItem {
     static func find(in content: inout BoundedContent) -> Span? {
         let file = Span(start: 0, end: content.count)
@@ -93,7 +94,8 @@ struct ItemLocations {
                 let dataReference = fields.next(2), let base = fields.next(baseSize), let extents = fields.next(2)
             else { return nil }
             if item == wanted {
-                // 0: in this file, 1: in `idat`; other methods, and other files, are not supported for Exif.
+                // Method 0 means this file, and 1 means `idat`; other methods, and other files, are not supported for
+                // Exif.
                 guard extents == 1, dataReference == 0, method & 15 <= 1, fields.next(indexSize) != nil,
                     let offset = fields.next(offsetSize), let length = fields.next(lengthSize)
                 else { return nil }
@@ -108,7 +110,7 @@ struct ItemLocations {
         return nil
     }
 
-    /// Calls `isValid` for each extent of each item in this file or in `idat`, until it returns false.
+    /// Calls `isValid` for each extent of each item in this file or in `idat`, until `isValid` returns false.
     ///
     /// - Returns: Whether the box and all extents are valid.
     func forEachExtent(
@@ -212,7 +214,7 @@ enum ExifBlock {
             .map { behindIdentifier(of: $0, in: &content) ?? $0 }
     }
 
-    /// The data after `Exif` and two zeros; nil if the block does not begin with them.
+    /// The data after `Exif` and two zeros; nil if the block does not begin with these bytes.
     private static func behindIdentifier(of block: Span, in content: inout BoundedContent) -> Span? {
         guard let rest = block.dropping(6), content.bytes(at: block.start, count: 6) == Array("Exif\0\0".utf8) else {
             return nil
@@ -225,8 +227,7 @@ enum ExifBlock {
 /// and the raw formats based on TIFF.
 ///
 /// The file type is determined by the first bytes, not by the name. Reads a few kilobytes, never the whole file: the
-/// first directory and those for Exif and GPS, once each, so that directories that refer to each other cannot cause a
-/// loop.
+/// first directory and those for Exif and GPS, once each, so directories that refer to each other cannot cause a loop.
 package struct PhotoExif {
     /// Texts of the relevant tags, by tag.
     private var texts: [UInt16: [UInt8]] = [:]
@@ -268,12 +269,12 @@ package struct PhotoExif {
     package let imageUniqueID: String?
 
     /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions
-    /// and offsets, and whether there was an offset; nil if none of them is a valid time in the years 1 to 9999.
+    /// and offsets, and whether there was an offset; nil if none is a valid time in the years 1 to 9999.
     ///
     /// A time with an offset is converted to UTC. A time without an offset, which most cameras write, is the camera's
-    /// wall clock; it is interpreted as UTC, so that its digits are unchanged. PhotoSync servers do the same with files
-    /// uploaded without a date (photosync contract 3.1), and this puts the photo into the month that the photographer
-    /// expects.
+    /// wall clock; it is interpreted as UTC, which leaves its digits unchanged. PhotoSync servers do the same with
+    /// files uploaded without a date (photosync contract 3.1), and this puts the photo into the month that the
+    /// photographer expects.
     package var captureTime: (microseconds: Int64, hasOffset: Bool)? {
         for tags in Self.dates {
             guard let date = texts[tags.date].flatMap(Self.seconds) else { continue }
@@ -355,7 +356,7 @@ package struct PhotoExif {
     }
 }
 
-/// Directories of one block, and their values.
+/// The directories in one block, and their values.
 private struct TIFFStructure {
     private let block: Span
     private let isLittleEndian: Bool
@@ -379,7 +380,7 @@ private struct TIFFStructure {
         start = number(header, at: 4, count: 4).map(Int64.init) ?? 0
     }
 
-    /// The byte order from the first four bytes: those of TIFF, or of Panasonic's and Olympus's raw formats, which
+    /// The byte order from the first four bytes: those used by TIFF, or by Panasonic's and Olympus's raw formats, which
     /// otherwise match TIFF. nil for other bytes.
     static func isLittleEndian(_ header: [UInt8]) -> Bool? {
         switch header.prefix(4) {

@@ -1,7 +1,7 @@
 /// The duration of a recording, from its container.
 package enum MediaDuration {
-    /// Duration in milliseconds: `mvhd` and `mehd` of MP4 and QuickTime, `Duration` of Matroska and WebM, or the
-    /// headers of AVI; nil for other formats, and for missing or impossible values (0, more than a century).
+    /// Duration in milliseconds: `mvhd` and `mehd` in MP4 and QuickTime, `Duration` in Matroska and WebM, or the
+    /// headers in AVI; nil for other formats, and for missing or impossible values (0, more than a century).
     ///
     /// Reads a few kilobytes; data after several thousand boxes is ignored.
     package static func milliseconds(of file: SourceFile) -> Int64? {
@@ -36,7 +36,7 @@ package enum MediaDuration {
     }
 }
 
-/// The duration in the movie header (ISO/IEC 14496-12 section 8.2.2), or for a fragmented movie in its extends header
+/// The duration in the movie header (ISO/IEC 14496-12 section 8.2.2), or, for a fragmented movie, in its extends header
 /// (8.8.2).
 enum MovieDuration {
     static func milliseconds(in content: inout BoundedContent) -> Int64? {
@@ -66,7 +66,7 @@ enum MovieDuration {
     }
 }
 
-/// `Duration` of Matroska and WebM (RFC 9559 section 5.1.2.10): a floating-point number in units of `TimestampScale`
+/// `Duration` in Matroska and WebM (RFC 9559 section 5.1.2.10): a floating-point number in units of `TimestampScale`
 /// (5.1.2.9).
 enum MatroskaDuration {
     private static let duration: UInt64 = 0x4489
@@ -106,7 +106,7 @@ enum MatroskaDuration {
 /// in the extended header (`dmlh`, OpenDML AVI 1.02).
 enum AVIDuration {
     static func milliseconds(in content: inout BoundedContent) -> Int64? {
-        // The headers of the form and of a list take 12 bytes each.
+        // The headers of the form and of a list take up 12 bytes each.
         guard let headers = list("hdrl", in: Span(start: 12, end: content.count), of: &content),
             let main = RIFFChunks.first("avih", in: headers, of: &content),
             let fields = content.bytes(at: main.start, count: 20),

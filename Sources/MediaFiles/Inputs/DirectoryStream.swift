@@ -23,7 +23,7 @@ struct DirectoryStream: ~Copyable {
         try self.init(owning: descriptor)
     }
 
-    /// Takes ownership of an open directory, even if it throws.
+    /// Takes ownership of an open directory, even if this initializer throws.
     init(owning descriptor: Int32) throws(Failure) {
         guard let stream = fdopendir(descriptor) else {
             let code = errno

@@ -13,7 +13,7 @@ package struct FileWalk: Sendable {
     package struct Skipped: Sendable, Equatable {
         package var path: [UInt8]
         package var reason: String
-        /// Whether it is a directory: its files are then unknown.
+        /// Whether the entry is a directory, whose files are then unknown.
         package var isDirectory: Bool
     }
 
@@ -23,11 +23,11 @@ package struct FileWalk: Sendable {
         var target: FileIdentity.Key
     }
 
-    /// The files in a directory, sorted by bytes, followed by those of its subdirectories.
+    /// The files in a directory, sorted by bytes, followed by the files in its subdirectories.
     package struct Result: Sendable, Equatable {
         package var files: [Found]
         package var skipped: [Skipped]
-        /// Files and directories that match one of the reported excludes; paths have the same form as those of the
+        /// Files and directories that match one of the reported excludes; paths have the same form as the paths of
         /// files.
         package var excluded: [[UInt8]] = []
         /// FIFOs, sockets and devices accepted by the filter, and links to them.
@@ -52,31 +52,32 @@ package struct FileWalk: Sendable {
         FileKind.of(path) == .directory
     }
 
-    /// Links to directories whose files were not found under another path by any of these walks.
+    /// Links to directories whose files were not found under a different path by any of these walks.
     package static func unreadLinks(of results: [Result]) -> [[UInt8]] {
         let read = results.reduce(into: Set<FileIdentity.Key>()) { $0.formUnion($1.directories) }
         return results.flatMap(\.linkedDirectories).filter { !read.contains($0.target) }.map(\.path)
     }
 
     /// All selected regular files in a directory, recursively. Links to files are followed, links to directories are
-    /// only reported, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are only
-    /// reported, and never opened.
+    /// only reported, and directories are never entered twice. Hidden files are included; FIFOs, sockets and devices
+    /// are only reported, and never opened.
     ///
     /// Unreadable directories and dangling links are skipped. The root itself may be a link.
     ///
-    /// `isStopped` is called before each directory; if it returns true, the walk stops with the files found so far.
+    /// `isStopped` is called before each directory; if it returns true, the walk ends, and the files found so far are
+    /// returned.
     package func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
         var walk = RunningWalk(root: root, filter: filter, reportedExcludes: reportedExcludes)
         return walk.run(until: isStopped)
     }
 }
 
-/// A walk in progress. Pending directories are in a list, so that depth requires no recursion.
+/// A walk in progress. Pending directories are in a list, so depth does not require recursion.
 private struct RunningWalk {
     let root: [UInt8]
     let filter: PathFilter
     let reportedExcludes: [GlobPattern]
-    /// Pending directories, relative to the root; the last one is next.
+    /// Pending directories, relative to the root; the last one is read next.
     var waiting: [[UInt8]] = [[]]
     var result = FileWalk.Result(files: [], skipped: [])
 

@@ -230,7 +230,7 @@ struct GlobProgram: Sendable {
         /// Any character except a slash.
         case anyInComponent
         case any
-        /// Any of the ranges, or none of them if `isNegated`; never a slash.
+        /// A character in any of the ranges or, if `isNegated`, in none; never a slash.
         case ranges([ClosedRange<UInt32>], isNegated: Bool)
 
         func fits(_ scalar: UInt32) -> Bool {

@@ -107,7 +107,7 @@ extension ManifestReader {
 
 /// Splits a text into the records of RFC 4180 section 2. Lines may also end in LF; empty lines are skipped.
 ///
-/// After an error it continues with the next line.
+/// After an error, reading continues with the next line.
 private struct CSVRecords {
     struct Record {
         /// First line, from 1.

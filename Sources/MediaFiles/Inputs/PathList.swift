@@ -7,7 +7,7 @@ package enum PathList {
         case zero
     }
 
-    /// The paths of a list, in order. The last separator is optional. A byte order mark at the start of a list of lines
+    /// The paths in a list, in order. The last separator is optional. A byte order mark at the start of a list of lines
     /// is ignored. Throws for an empty path or one that contains a NUL, with the number of the entry.
     package static func paths(in bytes: [UInt8], separatedBy separator: Separator) throws(PathListError) -> [[UInt8]] {
         switch separator {
@@ -54,7 +54,7 @@ extension [UInt8] {
 /// Include and exclude patterns, as in `rsync` and `rclone`.
 ///
 /// A file is selected if an include matches it (or there are no includes) and no exclude matches it or an ancestor
-/// directory. The order of patterns does not matter. Hidden files are treated like any others; `.*` excludes them.
+/// directory. The order of patterns does not matter. Hidden files are treated like any other file; `.*` excludes them.
 public struct PathFilter: Sendable, Equatable {
     /// Patterns of which at least one must match; empty selects all files.
     public var includes: [GlobPattern]

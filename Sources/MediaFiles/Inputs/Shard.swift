@@ -1,9 +1,10 @@
 internal import MediaCore
 
-/// One of several disjoint parts of the same inputs, so that several machines can share one upload.
+/// One of several disjoint parts of the same inputs, which lets several machines share one upload.
 ///
 /// A path belongs to part `mix(FNV-1a(path)) mod count`, by its bytes as given: `a.mp4` and `./a.mp4` are two paths, so
-/// all machines must specify the inputs in the same form. Parts have about the same number of files for any names.
+/// all machines must specify the inputs in the same form. Parts have about the same number of files, whatever the names
+/// are.
 package struct Shard: Sendable, Equatable {
     /// Zero-based.
     package let index: Int
@@ -27,7 +28,7 @@ package struct Shard: Sendable, Equatable {
     /// does not provide it; or `SLURM_ARRAY_TASK_ID` with `SLURM_ARRAY_TASK_COUNT`, `SLURM_ARRAY_TASK_MIN` and
     /// `SLURM_ARRAY_TASK_STEP`.
     ///
-    /// nil without a scheduler, or for invalid values. The numbers of a Slurm array must be evenly spaced (`0-9`,
+    /// nil if there is no scheduler, or for invalid values. The numbers of a Slurm array must be evenly spaced (`0-9`,
     /// `1-9:2`); a list such as `1,5,6` has tasks that belong to no part.
     package init?(environment: [String: String], count: Int?) {
         if let text = environment["JOB_COMPLETION_INDEX"] {
@@ -46,8 +47,8 @@ package struct Shard: Sendable, Equatable {
         }
     }
 
-    /// Whether an input belongs to this part: the same on every machine and in every run, regardless of the other
-    /// inputs.
+    /// Whether an input belongs to this part. The result is the same on every machine and in every run, regardless of
+    /// the other inputs.
     package func contains(_ path: [UInt8]) -> Bool {
         Self.hash(path) % UInt64(count) == UInt64(index)
     }

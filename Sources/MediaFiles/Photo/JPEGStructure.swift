@@ -1,13 +1,13 @@
-/// Checks a JPEG from its first marker to EOI, and decodes the Huffman codes of its scans without computing pixels, in
-/// order to detect a file with fewer lines than its header specifies (ITU-T T.81).
+/// Checks a JPEG from its first marker to EOI, and decodes the Huffman codes of its scans without computing pixels, to
+/// detect a file with fewer lines than its header specifies (ITU-T T.81).
 ///
 /// Supports baseline, extended sequential and progressive images. Arithmetic coding, lossless and hierarchical images,
 /// and a height specified only by a DNL marker are `.unchecked`.
 struct JPEGStructure {
-    /// Maximum number of blocks of a progressive image whose coefficients are tracked: 32 MiB of memory, enough for 178
+    /// Maximum number of blocks in a progressive image whose coefficients are tracked: 32 MiB of memory, enough for 178
     /// megapixels in 4:2:0.
     private static let maximumBlocks = 4 << 20
-    /// Encoders write about 10; without a limit, a small file could take hours (a known attack on progressive
+    /// Encoders write about 10 scans; without a limit, a small file could take hours (a known attack on progressive
     /// decoders).
     private static let maximumScans = 100
 
@@ -224,7 +224,7 @@ struct JPEGStructure {
     }
 
     private mutating func decode(_ scan: Scan, _ frame: inout Frame, _ line: inout Int) throws(StructureError) {
-        // A scan of one component has no multi-block units, and omits blocks beyond the component's own edges.
+        // A scan of one component does not have multi-block units, and omits blocks beyond the component's own edges.
         let isSingle = scan.components.count == 1
         var columns = Self.quotient(frame.width, 8 * frame.horizontal)
         var rows = Self.quotient(frame.height, 8 * frame.vertical)
@@ -333,7 +333,7 @@ struct JPEGStructure {
         }
     }
 
-    /// T.81 section G.1.2.3: one bit for each coefficient known to be nonzero, between the codes of new ones.
+    /// T.81 section G.1.2.3: one bit for each coefficient known to be nonzero, between the codes of new coefficients.
     private mutating func decodeRefinement(
         _ mask: inout UInt64,
         _ scan: Scan,
@@ -375,7 +375,7 @@ struct JPEGStructure {
     }
 }
 
-/// A Huffman table of T.81 annex C: a lookup by the next 9 bits, and limits for longer codes.
+/// A Huffman table as defined in T.81 annex C: a lookup by the next 9 bits, and limits for longer codes.
 private struct HuffmanTable {
     static let lookupBits = 9
 
@@ -386,7 +386,7 @@ private struct HuffmanTable {
     private var limits: [Int] = Array(repeating: 0, count: 17)
     private var offsets: [Int] = Array(repeating: 0, count: 17)
 
-    /// nil if there are more codes of a length than that length allows.
+    /// nil if there are more codes of one length than that length allows.
     init?(counts: [UInt8], values: [UInt8]) {
         self.values = values
         var code = 0

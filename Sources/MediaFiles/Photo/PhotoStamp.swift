@@ -1,12 +1,12 @@
 /// The ID that a photo server writes into the files it rewrites (photosync contract, new fact 1).
 package enum PhotoStamp {
-    /// Larger than the XMP data of any program; exiftool writes about 3 KiB.
+    /// More XMP data than any software writes; exiftool writes about 3 KiB.
     private static let maximumXMP = 256 << 10
 
-    /// `ImageUniqueID` of a file: from its Exif data in JPEG, PNG, WebP and HEIF, from its XMP data in GIF. Cameras
-    /// write it as well, so it is a server's stamp only if it is the ID of a photo.
+    /// The `ImageUniqueID` of a file, from its Exif data in JPEG, PNG, WebP and HEIF, and from its XMP data in GIF.
+    /// Cameras write this property as well, so it is a server's stamp only if it is the ID of a photo.
     ///
-    /// - Returns: The text without surrounding whitespace; nil if the file has none.
+    /// - Returns: The text without surrounding whitespace; nil if the file does not have the property.
     package static func read(from file: SourceFile) -> String? {
         let text =
             PhotoExif(of: file)?.imageUniqueID ?? ofGIF(BoundedContent(of: file, reads: 16_384))

@@ -42,14 +42,14 @@ package struct PhotoStructure: Sendable, Equatable {
         }
     }
 
-    /// Determined by the first bytes; nil for a file in another format.
+    /// Determined by the first bytes; nil for a file in a different format.
     package var format: Format?
     /// nil if unknown.
     package var dimensions: Dimensions?
     /// Whether the file is complete.
     package var integrity: Integrity
 
-    /// Examines a file. Blocks; reads all of a JPEG, PNG or GIF, and a small part of the others.
+    /// Examines a file. Blocks; reads all of a JPEG, PNG or GIF, and a small part of other files.
     package init(of file: SourceFile) {
         // Up to 1 GiB in windows of 64 KiB, twenty times the maximum size of a photo.
         self.init(BoundedContent(of: file, reads: 16_384))

@@ -14,19 +14,19 @@ package struct ProgramRun: Sendable {
     package var searchPath: String
     /// Maximum number of output bytes, beyond which the program is terminated.
     package var outputLimit: Int
-    /// Receives standard output as it arrives, on another thread; it is then not kept, and there is no limit.
+    /// Receives standard output as it arrives, on another thread; the output is then not kept or limited.
     package var onOutput: (@Sendable (ArraySlice<UInt8>) -> Void)?
     /// Number of bytes to keep from the end of standard error; nil passes it to the user.
     package var keptErrors: Int?
-    /// Its working directory; nil means the current directory of this process.
+    /// The program's working directory; nil means the current directory of this process.
     package var directory: TargetDirectory?
     /// Grace period after cancellation before the program is killed.
     package var grace: Duration = .seconds(2)
-    /// Maximum run time, after which it is terminated as on cancellation; nil for no limit.
+    /// Maximum run time, after which the program is terminated as on cancellation; nil for no limit.
     package var timeLimit: Duration?
     package var environment = ProcessInfo.processInfo.environment
 
-    /// A nil `searchPath` means that of the environment.
+    /// A nil `searchPath` means the `PATH` in the environment.
     package init(_ arguments: [String], searchPath: String? = nil, outputLimit: Int = 64 << 10) {
         self.arguments = arguments
         self.searchPath = searchPath ?? environment["PATH"] ?? ""
@@ -66,7 +66,7 @@ package struct ProgramRun: Sendable {
             executable: .path(FilePath(path)),
             arguments: Arguments(Array(arguments.dropFirst())),
             environment: .custom(environment.map { Array("\($0.key)=\($0.value)\0".utf8) }),
-            // Refers to the descriptor, so that renames have no effect; the program's process resolves it.
+            // Refers to the descriptor, so renames have no effect; the program's process resolves it.
             workingDirectory: directory.map { FilePath("/proc/self/fd/\($0.descriptor)") },
             platformOptions: options
         )
@@ -153,11 +153,11 @@ package enum ProgramError: Error, Sendable, Equatable {
     case noName
     /// The name has no slash and was not found in the search path.
     case notFound
-    /// The system failed to start it or to create the pipes.
+    /// The system failed to start the program or to create the pipes.
     case cannotRun(errno: Int32)
-    /// It printed more bytes than allowed, and was terminated.
+    /// The program printed more bytes than allowed, and was terminated.
     case tooMuchOutput(limit: Int)
-    /// It ran longer than allowed, and was terminated.
+    /// The program ran longer than allowed, and was terminated.
     case timedOut(limit: Duration)
     /// The task was canceled; the program was terminated.
     case cancelled
@@ -183,13 +183,13 @@ package struct ProgramResult: Sendable, Equatable {
         case killed(Int32)
     }
 
-    /// Standard output; empty with `onOutput`.
+    /// Standard output; empty if `onOutput` is set.
     package var output: [UInt8]
     package var ending: Ending
     /// The end of standard error, if kept.
     package var errors: [UInt8] = []
 
-    /// nil after exit code 0; otherwise text to be printed after the program's name.
+    /// nil after exit code 0; otherwise, text to be printed after the program's name.
     package var failure: String? {
         switch ending {
         case .ended(0): nil

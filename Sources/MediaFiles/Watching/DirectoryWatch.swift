@@ -7,18 +7,18 @@ internal import MediaSystem
 /// are ignored: some writers create a file, close it, and open it again to write its content.
 ///
 /// A read lease (`F_SETLEASE`) shows whether another process is still writing: the system refuses it while a file is
-/// open for writing. If no leases are granted (another user's file, some network file systems), a file that already
+/// open for writing. If leases are not granted (another user's file, some network file systems), a file that already
 /// existed, was moved in or linked counts as complete once its size and times have not changed for two seconds. A file
-/// that is open for writing is tested every two seconds, because its writer may have opened it under another name, or
-/// without one (`O_TMPFILE`); its close event is then reported for another directory, or not at all.
-/// The lease is released immediately; a writer that opens the file at that moment waits for microseconds, and a
-/// nonblocking one fails.
+/// that is open for writing is tested every two seconds, because its writer may have opened it under a different name,
+/// or without a name (`O_TMPFILE`); its close event is then reported for a different directory, or not at all. The
+/// lease is released immediately; a writer that opens the file at that moment waits for microseconds, and a nonblocking
+/// writer fails.
 package final class DirectoryWatch: Sendable {
     /// Paths of complete files, once per write. Ends when the task is canceled or the directory is removed or renamed;
     /// watching stops when the last reference to the stream is released. A file open for writing is reported after it
     /// is closed.
     ///
-    /// For one consumer. If events are lost (thousands at once), the directory is read again.
+    /// For only one consumer. If events are lost (thousands at once), the directory is read again.
     package let files: AsyncStream<[UInt8]>
 
     /// Starts watching. Existing files are reported first.
@@ -53,7 +53,7 @@ package final class DirectoryWatch: Sendable {
     }
 }
 
-/// Events of one directory (inotify(7)).
+/// Events in one directory (inotify(7)).
 final class DirectoryEvents: Sendable {
     enum Event: Equatable {
         /// A file was closed by a writer.
@@ -148,10 +148,10 @@ extension DirectoryEvents.Event {
     }
 }
 
-/// The loop of a watch, on its own thread.
+/// The loop that runs a watch, on its own thread.
 ///
-/// Events are collected before the directory is read for the first time, so that no file is missed. A file written in
-/// between is detected twice but reported once: later events are ignored for files that have not changed since.
+/// Events are collected before the directory is read for the first time, so files are never missed. A file written in
+/// between is detected twice but reported once: later events are ignored for files that have not changed since then.
 struct DirectoryWatchLoop {
     let directory: [UInt8]
     let filter: PathFilter
@@ -160,7 +160,7 @@ struct DirectoryWatchLoop {
 
     /// Files that count as complete once they stop changing.
     fileprivate var idle: [[UInt8]: IdleFile] = [:]
-    /// Reported files with their status, so that reading the directory again after lost events does not report them
+    /// Reported files with their status: reading the directory again after events were lost does not report these files
     /// twice.
     fileprivate var reported: [[UInt8]: FileIdentity] = [:]
 
@@ -237,7 +237,7 @@ struct DirectoryWatchLoop {
         return names.filter { !isKnown($0) }
     }
 
-    /// Whether the file was reported, and has not changed since.
+    /// Whether the file was reported, and has not changed since then.
     private func isKnown(_ name: [UInt8]) -> Bool {
         guard let before = reported[name] else { return false }
         return (try? SourceFile(path: directory.joined(withName: name)))?.status == before
@@ -246,7 +246,8 @@ struct DirectoryWatchLoop {
     private mutating func check(_ name: [UInt8], _ arrival: Arrival, report: ([UInt8]) -> Void) {
         idle[name] = nil
         let path = directory.joined(withName: name)
-        // Empty, irregular and removed files are not reported. Unreadable ones are: their reader reports the error.
+        // Empty, irregular and removed files are not reported. Unreadable files are reported: their reader reports the
+        // error.
         let file: SourceFile
         do {
             file = try SourceFile(path: path)
@@ -317,12 +318,12 @@ enum WriterProbe {
         case closed
         /// Open for writing; closing it will cause an event.
         case open
-        /// The system grants no leases.
+        /// The system does not grant leases.
         case unknown
     }
 
     /// fcntl(2), "Leases": a read lease is granted only while no descriptor is open for writing, otherwise it fails
-    /// with EAGAIN; for other users' files it requires a privilege.
+    /// with EAGAIN; for other users' files, it requires a privilege.
     ///
     /// `descriptor` is open for reading only. Its input signal is changed.
     static func openness(_ descriptor: Int32) -> Openness {

@@ -6,8 +6,8 @@ package import Outcomes
 
 /// A file that is written in the directory of its target under a temporary name, and renamed only when it is complete.
 ///
-/// It is locked by `flock`, so that no second process writes to it; the lock is released when the process exits. The
-/// written bytes are kept for a later process, which opens the same name and resumes.
+/// It is locked by `flock`, so a second process cannot write to it; the lock is released when the process exits. The
+/// written bytes are kept for a later process, which opens the file by the same name and resumes.
 ///
 /// Not for concurrent use: calling `write` on one thread, then the other methods on another, is allowed.
 package final class PartialFile: Sendable {
@@ -76,7 +76,7 @@ package final class PartialFile: Sendable {
         return status
     }
 
-    /// Whether the temporary name still refers to this file, not to one that another process has created since.
+    /// Whether the temporary name still refers to this file, not to a file that another process has created since then.
     private func hasItsName() throws(FileWriteError) -> Bool {
         guard let named = try directory.systemStatus(of: name) else { return false }
         let mine = try systemStatus()
@@ -87,8 +87,8 @@ package final class PartialFile: Sendable {
 
     // MARK: Writing
 
-    /// Reserves space for a file of `byteCount` bytes, so that a full disk is detected before the first byte arrives.
-    /// The length, which shows how much was written, does not change.
+    /// Reserves space for a file of `byteCount` bytes, to detect a full disk before the first byte arrives. The length,
+    /// which shows how much was written, does not change.
     ///
     /// - Throws: `.full`. A file system that cannot reserve space is not an error.
     package func reserve(_ byteCount: Int64) throws(FileWriteError) {
@@ -105,7 +105,7 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Starts writing a range to disk, so that `seal` has little left to wait for.
+    /// Starts writing a range to disk, so `seal` has little left to wait for.
     package func beginWriteback(_ range: Range<Int64>) {
         begin_writeback(descriptor, range.lowerBound, Int64(range.count))
     }
@@ -146,7 +146,7 @@ package final class PartialFile: Sendable {
         return try status()
     }
 
-    /// `UTIME_OMIT` of utimensat(2), a macro that is not imported into Swift.
+    /// `UTIME_OMIT` from utimensat(2), a macro that is not imported into Swift.
     private static let unchanged = (1 << 30) - 2
 
     /// Nanoseconds count upward, even before 1970.
@@ -179,8 +179,9 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Removes the file if it has its temporary name. Once it has its final name, the temporary one may be that of
-    /// another process's file, which is not removed. As long as this file has the name, no other process can take it.
+    /// Removes the file if it has its temporary name. Once it has its final name, the temporary name may belong to
+    /// another process's file, which is not removed. As long as this file has the temporary name, other processes
+    /// cannot take it.
     package func discard() throws(FileWriteError) {
         if try hasItsName() { try directory.remove(name) }
     }
@@ -188,7 +189,7 @@ package final class PartialFile: Sendable {
 
 extension PartialFile {
     /// Gives the file its final name, replacing any existing file, and syncs the name to disk. Blocks. `new` need not
-    /// be UTF-8. Readers find the old file or this one, never a partial one.
+    /// be UTF-8. Readers find the old file or this one, never a partial file.
     ///
     /// - Throws: `.unsynced` if only the sync failed. After any other error, the file has its temporary name.
     package func publish(replacing new: [UInt8]) throws(FileWriteError) {
@@ -202,7 +203,7 @@ extension PartialFile {
 /// The umask of this process. `umask(2)` can only be read by setting it, which affects other threads; the kernel also
 /// reports it in `/proc`.
 enum FileCreationMask {
-    /// 0077 if it cannot be determined.
+    /// The current umask; 0077 if it cannot be determined.
     static var current: mode_t {
         let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0o077 }
@@ -228,7 +229,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case denied
         /// The name is taken; nothing was replaced.
         case exists
-        /// Another process has locked or replaced it.
+        /// Another process has locked or replaced the file.
         case busy
         /// An entry that must not be written through: a symbolic link, a device, another user's file.
         case unsafe
@@ -253,14 +254,14 @@ package struct FileWriteError: Error, Sendable, Equatable {
             case ENOSPC, EDQUOT: .full
             case EACCES, EPERM, EROFS: .denied
             case EEXIST: .exists
-            // The errors of O_NOFOLLOW and O_DIRECTORY for a link, or for a file in place of a directory.
+            // The errors from O_NOFOLLOW and O_DIRECTORY for a link, or for a file in place of a directory.
             case ELOOP, ENOTDIR: .unsafe
             default: .io(errno: code)
             }
         self.init(kind, path: path)
     }
 
-    /// The outcome code of an operation that wrote the file.
+    /// The outcome code for an operation that wrote the file.
     package var code: OutcomeCode {
         switch kind {
         case .full: .diskFull

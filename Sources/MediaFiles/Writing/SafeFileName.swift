@@ -11,7 +11,8 @@ package struct SafeFileName: Sendable, Hashable {
     private let stem: String
     private let fileExtension: String
 
-    /// In bytes; a temporary name derived from it still fits into the 255 bytes of most file systems.
+    /// Maximum length in bytes; a temporary name derived from such a name still fits into the 255 bytes of most file
+    /// systems.
     static let longest = 255 - temporaryPrefix.utf8.count - temporarySuffix.utf8.count
     /// Bytes reserved for ` (12345678)`.
     private static let room = 11
@@ -42,7 +43,7 @@ package struct SafeFileName: Sendable, Hashable {
         text = "\(stem) (\(number))\(fileExtension)"
     }
 
-    /// The same name with a number from 2 to 99,999,999: `IMG_0001 (2).jpg`.
+    /// This name with a number from 2 to 99,999,999: `IMG_0001 (2).jpg`.
     package func numbered(_ number: Int) -> SafeFileName {
         SafeFileName(stem: stem, fileExtension: fileExtension, number: number)
     }
@@ -63,7 +64,7 @@ package struct SafeFileName: Sendable, Hashable {
     /// Equal for names that differ only in case or in the composition of letters.
     package var key: String { Self.key(of: text) }
 
-    /// Like `key`, for any name. In case of doubt, two names are equal: `ß` equals `SS`.
+    /// Like `key`, for any name. If in doubt, two names are treated as equal: `ß` equals `SS`.
     package static func key(of name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
         // Uppercase first: this unfolds ligatures and unifies the two sigmas.
@@ -141,8 +142,8 @@ package struct SafeFileName: Sendable, Hashable {
 package enum TextCut {
     /// The longest prefix of whole characters that fits.
     ///
-    /// One character may have thousands of bytes of combining marks: if not even the first one fits, it is split
-    /// between two of its scalars.
+    /// One character may have thousands of bytes of combining marks: if even the first character does not fit, it is
+    /// split between two of its scalars.
     package static func head(of text: String, byteCount: Int) -> String {
         guard text.utf8.count > byteCount else { return text }
         let limit = text.utf8.index(text.utf8.startIndex, offsetBy: byteCount)

@@ -2,8 +2,8 @@ internal import CFileSystem
 internal import Glibc
 package import MediaSystem
 
-/// An open directory to which files are written. All access is through its descriptor, so that changes to its path
-/// cannot lead outside it.
+/// An open directory to which files are written. All access is through its descriptor, so changes to its path cannot
+/// lead outside it.
 package final class TargetDirectory: Sendable {
     /// The path by which it was opened, as bytes, without a trailing slash; for messages and records.
     package let path: [UInt8]
@@ -88,13 +88,13 @@ package final class TargetDirectory: Sendable {
         return (named.st_dev, named.st_ino) == (mine.st_dev, mine.st_ino)
     }
 
-    /// Removes an empty directory in this one; a missing one is not an error.
+    /// Removes an empty directory in this one; a missing directory is not an error.
     package func removeDirectory(_ name: [UInt8]) throws(FileWriteError) {
         try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, AT_REMOVEDIR) }
     }
 
-    /// Locks the directory until this object is freed or its process exits. Only other callers of this method are
-    /// excluded, and only if the file system supports such locks.
+    /// Locks the directory until this object is freed or its process exits. This excludes only other callers of this
+    /// method, and only if the file system supports such locks.
     ///
     /// - Throws: `.busy` if another object or process has locked it.
     package func lock() throws(FileWriteError) {
@@ -118,7 +118,7 @@ package final class TargetDirectory: Sendable {
 
     /// Calls `body` with each name, in unspecified order.
     package func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
-        // Uses a separate descriptor, so that each listing has its own position in the directory.
+        // Uses a separate descriptor, so each listing has its own position in the directory.
         let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard opened >= 0 else { throw FileWriteError(errno: errno, path: path) }
         do {
@@ -175,12 +175,12 @@ package final class TargetDirectory: Sendable {
         try check(new) { renameat(descriptor, old.cString, descriptor, new.cString) }
     }
 
-    /// Removes an entry; a missing one is not an error.
+    /// Removes an entry; a missing entry is not an error.
     package func remove(_ name: [UInt8]) throws(FileWriteError) {
         try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, 0) }
     }
 
-    /// Syncs the directory, so that its names are durable.
+    /// Syncs the directory to make its names durable.
     package func synchronize() throws(FileWriteError) {
         // EBADF: a directory that can be searched but not read cannot be synced; its owner has set these permissions.
         try check(allowing: [EINVAL, EBADF]) { fsync(descriptor) }
@@ -208,20 +208,20 @@ package final class TargetDirectory: Sendable {
             if errno == ENOENT { return false }
             throw FileWriteError(errno: errno, path: path)
         }
-        // Its name is in the parent; a parent that cannot be read cannot be synced.
+        // The directory's name is in its parent; a parent that cannot be read cannot be synced.
         try? open(path + Array("/..".utf8), flags: O_RDONLY)?.synchronize()
         return true
     }
 }
 
-/// Links, new directories, and small files. None of these methods follows a link.
+/// Links, new directories, and small files. These methods never follow links.
 extension TargetDirectory {
     // MARK: Opening
 
-    /// Opens a directory that the user specified, to add entries to it; nil if it is missing. Permission to search it
-    /// is sufficient; without permission to read it, it can be neither listed nor synced.
+    /// Opens a directory that the user specified, to add entries to it; nil if it is missing. Permission to search the
+    /// directory is sufficient; without permission to read it, it can be neither listed nor synced.
     ///
-    /// - Throws: `.unsafe` if it is not a directory.
+    /// - Throws: `.unsafe` if the path is not a directory.
     package static func openForAdding(_ path: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
         do {
             return try open(path, creating: false)
@@ -231,7 +231,7 @@ extension TargetDirectory {
         }
     }
 
-    /// Opens a directory in this one to add entries to it; nil if there is none. `name` need not be UTF-8.
+    /// Opens a directory in this one to add entries to it; nil if there is no such directory. `name` need not be UTF-8.
     ///
     /// - Throws: `.unsafe` for a link or a file with that name.
     package func subdirectoryForAdding(_ name: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
@@ -251,7 +251,7 @@ extension TargetDirectory {
         return try subdirectoryForAdding(name)
     }
 
-    /// `O_PATH` of open(2), a macro that is not imported into Swift.
+    /// `O_PATH` from open(2), a macro that is not imported into Swift.
     private static let searchOnly: Int32 = 0o10000000
 
     // MARK: Links
@@ -285,7 +285,7 @@ extension TargetDirectory {
         try systemStatus(of: name).map { $0.st_uid != geteuid() } ?? false
     }
 
-    /// Whether the directory `levels` levels above this one is that of a path.
+    /// Whether the directory `levels` levels above this one is the directory at a path.
     package func ancestor(_ levels: Int, isDirectory path: [UInt8]) -> Bool {
         var above = stat()
         var named = stat()
@@ -347,7 +347,7 @@ extension TargetDirectory {
     private func allows(_ mode: Int32) -> Bool { faccessat(descriptor, ".", mode, AT_EACCESS) == 0 }
 }
 
-/// Permissions for a directory. Only hints: access control lists and network shares may differ.
+/// Permissions for a directory. These are only hints: access control lists and network shares may differ.
 package struct DirectoryRights: Sendable, Equatable {
     /// Permission bits, with the sticky bit.
     package var mode: UInt32
@@ -356,7 +356,7 @@ package struct DirectoryRights: Sendable, Equatable {
     package var device: UInt64
     /// Whether the file system is mounted read-only.
     package var isReadOnly: Bool
-    /// Whether this process may list it.
+    /// Whether this process may list the directory.
     package var isReadable: Bool
     /// Whether this process may create and remove entries.
     package var isWritable: Bool
@@ -381,7 +381,7 @@ package struct PrivateDirectory: Sendable {
         self.directory = directory
     }
 
-    /// Removes it with its files, as far as possible.
+    /// Removes the directory and its files, as far as possible.
     package func remove() {
         for name in (try? directory.names()) ?? [] { try? directory.remove(name) }
         try? parent.removeDirectory(name)

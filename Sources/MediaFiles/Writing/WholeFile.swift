@@ -12,18 +12,18 @@ package struct WholeFile: Sendable {
     }
 
     package var directory: TargetDirectory
-    /// The name while the file is being written. Leftovers of a crashed process are overwritten.
+    /// The name while the file is being written. Leftovers from a crashed process are overwritten.
     package var temporaryName: String
     package var audience: Audience
 
-    /// Without a temporary name, a unique one is used.
+    /// If `temporaryName` is nil, a unique name is used.
     package init(in directory: TargetDirectory, temporaryName: String? = nil, audience: Audience) {
         self.directory = directory
         self.temporaryName = temporaryName ?? ".\(UUID().uuidString.lowercased()).part"
         self.audience = audience
     }
 
-    /// A file at a path, whose directory must exist, and its name.
+    /// The file to write at a path, whose directory must exist, and its name.
     package static func at(_ path: [UInt8], audience: Audience) throws(FileWriteError) -> (WholeFile, name: [UInt8]) {
         let name = path.nameOfPath
         guard !name.isEmpty else { throw FileWriteError(.io(errno: EISDIR), path: path) }
@@ -39,7 +39,7 @@ package struct WholeFile: Sendable {
     package func probe() throws(FileWriteError) { try PartialFile.open(temporaryName, in: directory).discard() }
 
     /// Writes the file, renames it, and syncs it to disk. Blocks. `name` need not be UTF-8. If `isReplacing` is true,
-    /// readers find the old file or the new one, even after a crash.
+    /// readers find either the old file or the new one, even after a crash.
     ///
     /// - Throws: `.exists` if the name is taken and nothing is replaced; `.unsynced` if the file is complete, and only
     ///   the sync of its name failed. After any other error, nothing has changed.
@@ -54,10 +54,10 @@ package struct WholeFile: Sendable {
         }
     }
 
-    /// Writes a file in the same way from chunks, of which only one is in memory. `nextBytes` returns nil after the
-    /// last one.
+    /// Writes a file in the same way from chunks, only one of which is in memory at a time. `nextBytes` returns nil
+    /// after the last chunk.
     ///
-    /// - Throws: `FileWriteError` as above, and errors thrown by `nextBytes`.
+    /// - Throws: `FileWriteError` as for `write(_:as:replacing:)`, and errors thrown by `nextBytes`.
     package func write(as name: [UInt8], replacing isReplacing: Bool, _ nextBytes: () throws -> [UInt8]?) throws {
         let file = try PartialFile.open(temporaryName, in: directory)
         do {

@@ -18,14 +18,14 @@ public struct CaptureDeviceRecord: Sendable, Equatable {
     public var deviceID: String
     /// The server's profile.
     public var profile: String
-    /// The relying party ID it was registered for.
+    /// The relying party ID for which the device was registered.
     public var rpID: String
     /// The level that the server assigned.
     public var level: String
     /// SEC 1, 65 bytes.
     public var publicKey: [UInt8]
     public var keySource: KeySource
-    /// When it was registered.
+    /// When the device was registered.
     public var createdAt: Date
 
     public init(

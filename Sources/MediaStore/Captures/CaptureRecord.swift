@@ -4,7 +4,7 @@ import Outcomes
 
 /// IDs of captures and devices become parts of file names.
 package enum CaptureID {
-    /// Whether a string is a UUID in its usual form, in lower case: 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
+    /// Whether a string is a UUID in canonical form, in lower case: 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
     package static func isValid(_ text: String) -> Bool {
         UUID(uuidString: text)?.uuidString.lowercased() == text
     }
@@ -27,7 +27,7 @@ public struct CaptureRecord: Sendable, Equatable {
         /// The response was lost, or was a 500, which may mean that the capture is already on the server.
         case unknownOutcome = "unknown_outcome"
 
-        /// Whether it is not on the server as far as this machine knows, and waits to be sent.
+        /// Whether the capture is not on the server, as far as this machine knows, and waits to be sent.
         package var isUnsent: Bool { self == .pending || self == .queued }
         /// Whether the outcome of its submission is unknown.
         package var mayBeOnServer: Bool { self == .submitted || self == .unknownOutcome }
@@ -37,7 +37,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public enum Mode: String, Sendable, CaseIterable, Codable {
         /// The hash, the depth analysis and the data that the settings allow; the media stays on this machine.
         case hashOnly = "hash_only"
-        /// Also the media.
+        /// The media in addition to the data of `hashOnly`.
         case full
     }
 
@@ -112,7 +112,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var signingFailures = 0
     public var submissions = 0
     public var createdAt: Date
-    /// When it last changed.
+    /// When the record last changed.
     public var updatedAt: Date
     /// When `body` was last sent; until it is sent, the time of the previous request.
     public var submittedAt: Date?
@@ -203,7 +203,7 @@ extension CaptureRecord: Storable {
 }
 
 extension LibraryStore {
-    /// The record of a capture; nil if there is none.
+    /// The record of a capture; nil if it does not exist.
     ///
     /// - Throws: `StoreError`; `.corrupt` for a row that no version could have written, here and below.
     public func capture(_ id: String) throws(StoreError) -> CaptureRecord? { try captures(where: "id = ?", [id]).first }
@@ -213,7 +213,7 @@ extension LibraryStore {
         try captures(where: "substr(id, 1, length(?1)) = ?1", [idPrefix.lowercased()])
     }
 
-    /// The captures of a digest (64 lowercase hexadecimal characters), newest first.
+    /// The captures of the media with a digest (64 lowercase hexadecimal characters), newest first.
     public func captures(ofMedia hash: String) throws(StoreError) -> [CaptureRecord] {
         try captures(where: "media_hash = ?", [hash])
     }
@@ -221,7 +221,7 @@ extension LibraryStore {
     /// All captures, newest first.
     public func captures() throws(StoreError) -> [CaptureRecord] { try captures(where: "true", []) }
 
-    /// The highest counter that signed a capture of a device; nil if it has signed none.
+    /// The highest counter that signed a capture of a device; nil if the device has not signed a capture.
     ///
     /// - Throws: `StoreError`.
     public func lastCounter(of device: String) throws(StoreError) -> UInt32? {

@@ -6,7 +6,7 @@ import Synchronization
 /// accepts counters only in ascending order (hash-only contract 3.1, trap 12).
 ///
 /// The file contains the last counter taken, in decimal, and a line feed. It is always replaced as a whole; therefore
-/// the lock is on another file, with the other locks of the data directory.
+/// the lock is on a different file, with the other locks in the data directory.
 package final class CounterFile: Sendable {
     private struct State {
         var lock: LockedFile?
@@ -64,8 +64,8 @@ package final class CounterFile: Sendable {
     /// The last counter taken; 0 before the first.
     package var last: UInt32 { state.withLock { $0.last } }
 
-    /// Releases the lock, so that another exchange can begin. The lock is also released with the last reference, which
-    /// may be as early as its last use: a caller that must exclude others calls this at the end.
+    /// Releases the lock to let another exchange begin. The lock is also released with the last reference, which may be
+    /// as early as its last use: a caller that must exclude others calls this at the end.
     package func release() {
         state.withLock { $0.lock = nil }
     }
@@ -85,7 +85,7 @@ private enum CounterText {
         guard let bytes = try? FileBytes.read(descriptor, at: 0, count: 12) else {
             throw StoreError(errno: errno, path: path, action: "cannot read")
         }
-        // Strict, so that a partial number is not read as a smaller one.
+        // Strict: a partial number must not be read as a smaller one.
         let text = String(decoding: bytes, as: UTF8.self)
         guard let value = UInt32(text.dropLast()), "\(value)\n" == text else {
             throw StoreError(.corrupt, path: path, detail: "no valid counter; not reset, since counters only increase")

@@ -206,7 +206,7 @@ extension StoreSchema {
             UPDATE photo_copies SET account = (SELECT device_id FROM logins WHERE logins.server = photo_copies.server);
             """,
         ],
-        // These tables are checked before migrating, so only tables of the first schema may be listed.
+        // These tables are checked before migrating, so only tables in the first schema may be listed.
         checkedTables: ["logins", "device_tokens"]
     )
 }

@@ -72,7 +72,7 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
     public var apiKey: String
     /// This machine's ID on the server; nil if it is not registered.
     public var deviceID: String?
-    /// The name it is registered under.
+    /// The name under which this machine is registered.
     public var deviceName: String?
     /// The user's email address, if known.
     public var email: String?
@@ -93,7 +93,7 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
 
     /// Without the key.
     public var description: String { "login at \(server)" }
-    /// Without the key, so that `dump` does not show it either.
+    /// Without the key, which `dump` must not show either.
     public var customMirror: Mirror { Mirror(self, children: ["server": server]) }
 }
 
@@ -109,7 +109,7 @@ extension Login: Storable {
 }
 
 extension LibraryStore {
-    /// The login of a server; nil if there is none.
+    /// The login for a server; nil if there is none.
     public func login(for server: String) throws(StoreError) -> Login? {
         try connection.read { db in try Stored<Login>.fetchOne(db, key: server)?.value }
     }
@@ -121,17 +121,17 @@ extension LibraryStore {
 
     /// Stores a login, replacing the server's earlier one, whose key is erased from the disk.
     ///
-    /// - Throws: `StoreError`; `.busy` also if the login is stored but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` even if the login is stored but the log could not be emptied.
     public func keep(_ login: Login) throws(StoreError) {
         try connection.write { db in try Stored(login).insert(db, onConflict: .replace) }
         try connection.truncateLog()
     }
 
-    /// Removes the key and device ID of a server, and erases them from the disk. The device token is kept, so that a
-    /// later login is for the same device.
+    /// Removes the key and device ID for a server, and erases them from the disk. The device token is kept, so a later
+    /// login is for the same device.
     ///
     /// - Returns: Whether there was a login.
-    /// - Throws: `StoreError`; `.busy` also if the login is removed but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` even if the login is removed but the log could not be emptied.
     public func removeLogin(for server: String) throws(StoreError) -> Bool {
         let isRemoved = try connection.write { db in try Stored<Login>.deleteOne(db, key: server) }
         try connection.truncateLog()

@@ -14,8 +14,8 @@ public struct PhotoCopy: Sendable, Equatable {
         case present
         /// Downloaded, but not verified: the file is stored under `temporaryName`, not under `path`.
         case unverified
-        /// The file at `path` has changed, and is now a copy of another photo. `sha256` is the digest of the bytes that
-        /// this photo had there.
+        /// The file at `path` has changed, and is now a copy of a different photo. `sha256` is the digest of the bytes
+        /// that this photo had there.
         case replaced
     }
 
@@ -29,13 +29,14 @@ public struct PhotoCopy: Sendable, Equatable {
 
     /// Address of the server.
     public var server: String
-    /// The account whose photo it is (the `account` of `SyncIndex.begin`); nil if unknown, as in records of 0.1.0.
+    /// The account that owns the photo (the `account` of `SyncIndex.begin`); nil if unknown, as in records written by
+    /// 0.1.0.
     public var account: String?
     /// The photo's ID on the server.
     public var photoID: String
     /// Absolute path, as bytes.
     public var path: [UInt8]
-    /// Name of the temporary file beside `path`, for one that is not `present`.
+    /// Name of the temporary file next to `path`, for a copy that is not `present`.
     public var temporaryName: String?
     public var state: State
     public var source: Source
@@ -50,8 +51,7 @@ public struct PhotoCopy: Sendable, Equatable {
         get { storedIdentity }
         set { storedIdentity = newValue }
     }
-    /// The server's description of the file when its download began, for resuming: `Last-Modified`, and the whole
-    /// length.
+    /// The server's description of the file when its download began, for resuming: `Last-Modified` and the full length.
     public var lastModified: String?
     /// Length of the server's file in bytes, as reported for the download.
     public var totalBytes: Int64?
@@ -151,7 +151,7 @@ extension LibraryStore {
                         server = ? AND (path, photo_id) > (?, ?) AND state = coalesce(?, state) AND account IS NOT ?
                         ORDER BY path, photo_id LIMIT 500
                         """,
-                    // No account is empty.
+                    // An account is never empty.
                     [server, last.path, last.photoID, state?.rawValue, account ?? ""]
                 )
             }

@@ -66,13 +66,13 @@ extension LibraryStore {
         try values(where: "sha256 = ? AND server = ?", digests, server)
     }
 
-    /// The deletions of a server in this state, in no particular order.
+    /// The deletions on a server in this state, in no particular order.
     public func deletions(of server: String, state: PhotoDeletion.State) throws(StoreError) -> [PhotoDeletion] {
         try values(where: "state = ? AND server = ?", [state.rawValue], server)
     }
 
     /// Stores new deletions in one commit; existing ones are not changed. A new deletion of the same bytes ends the
-    /// acceptance of earlier ones: the photo was uploaded again since, and deleted again.
+    /// acceptance of earlier ones: the photo has since been uploaded again, and deleted again.
     public func add(_ deletions: [PhotoDeletion]) throws(StoreError) {
         guard !deletions.isEmpty else { return }
         try connection.write { db in
@@ -112,7 +112,7 @@ extension LibraryStore {
         }
     }
 
-    /// Marks a server's deletions that have not been accepted as possibly caused by a repair.
+    /// Marks all unaccepted deletions on a server as possibly caused by a repair.
     public func invalidateDeletions(of server: String) throws(StoreError) {
         try connection.write { db in
             try db.execute(

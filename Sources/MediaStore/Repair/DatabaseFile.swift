@@ -40,7 +40,7 @@ final class DatabaseBytes {
         return try openFile(path, O_RDONLY)
     }
 
-    /// The size in the header if it is valid; otherwise SQLite's default, since mediactl never sets another.
+    /// The size in the header if it is valid; otherwise SQLite's default, since mediactl never sets a different one.
     private static func pageSize(_ descriptor: Int32) -> Int {
         guard let header = try? FileBytes.read(descriptor, at: 0, count: 18), header.count == 18,
             header.starts(with: Array("SQLite format 3\0".utf8))
@@ -61,7 +61,7 @@ final class DatabaseBytes {
             try rows(of: number, page(number)).forEach(body)
         }
         guard let frames, frames.restHasCommit else { return }
-        // The newest frame first, because its rows replace those of older frames.
+        // The newest frame first, because its rows replace rows in older frames.
         for frame in frames.rest.reversed() {
             guard let bytes = try? FileBytes.read(log, at: frame.offset, count: pageSize) else { continue }
             for var row in rows(of: frame.page, bytes) {
@@ -71,7 +71,7 @@ final class DatabaseBytes {
         }
     }
 
-    /// Whether there is a row of a token store that `isWanted` accepts.
+    /// Whether there is a token store row that `isWanted` accepts.
     func hasRow(in path: String, where isWanted: (SalvagedRow) -> Bool = { _ in true }) throws(StoreError) -> Bool {
         struct Found: Error {}
         do {
@@ -103,7 +103,7 @@ final class DatabaseBytes {
 struct StoredRow {
     var rowID: Int64?
     var values: [RecordValue]
-    /// Whether its page is well-formed. A row that was found only by its shape may be damaged or outdated.
+    /// Whether the page of the row is well-formed. A row that was found only by its shape may be damaged or outdated.
     var isTrusted: Bool
 }
 
@@ -112,7 +112,7 @@ struct DatabasePage {
     let bytes: [UInt8]
     /// The page number, from 1. The first page begins with the header of the file.
     let number: Int
-    /// Returns another page, for values that continue there.
+    /// Returns a different page, for values that continue there.
     let other: (Int) -> [UInt8]?
 
     private var headerStart: Int { number == 1 ? 100 : 0 }
@@ -243,7 +243,7 @@ enum RecordValue: Equatable {
         return value
     }
 
-    /// Nil for bytes that are not UTF-8.
+    /// nil for bytes that are not UTF-8.
     var text: String? {
         guard case .text(let bytes) = self else { return nil }
         return String(validating: bytes, as: UTF8.self)
@@ -252,7 +252,7 @@ enum RecordValue: Equatable {
     var isNull: Bool { self == .null }
 }
 
-/// Reads records without SQLite, so that only the rows of a damaged page are lost. No input causes a trap.
+/// Reads records without SQLite, so only the rows on a damaged page are lost. No input causes a trap.
 enum DatabaseRecord {
     /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before
     /// it does.
@@ -321,8 +321,8 @@ enum DatabaseRecord {
 /// The frames of a write-ahead log (sqlite.org/fileformat2.html, section 4.1), including a damaged one.
 ///
 /// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power loss.
-/// Frames after a damaged one were nevertheless committed: the checksum of each continues that of the frame before it,
-/// so they can still be verified one by one.
+/// Frames after a damaged one were nevertheless committed: the checksum of each continues the checksum of the frame
+/// before it, so they can still be verified one by one.
 struct LogFrames {
     struct Frame {
         var page: Int
@@ -388,8 +388,8 @@ struct LogFrames {
         restHasCommit = candidates.contains { $0.isCommit }
     }
 
-    /// The salts of a log whose header is damaged: those shared by two consecutive frames, or those of the only frame.
-    /// Frames left by an earlier use of the log come later.
+    /// The salts of a log whose header is damaged: the salts that two consecutive frames share, or the salts of the
+    /// only frame. Frames left by an earlier use of the log come later.
     private static func salts(_ descriptor: Int32, _ count: Int, _ frameSize: Int) -> [UInt8]? {
         var previous: [UInt8]?
         for index in 0..<count {

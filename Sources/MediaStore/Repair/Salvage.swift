@@ -85,7 +85,7 @@ enum SalvagedRow {
             let attempts = values[14].integer, let status = number(values[15]), let failure = optional(values[16]),
             let createdAt = values[17].integer, let updatedAt = values[18].integer
         else { return nil }
-        // Rows of 0.1.0 may lack these columns.
+        // Rows written by 0.1.0 may lack these columns.
         let name = values.count == 21 ? values[19].text : UploadTransport.multipart.rawValue
         guard let transport = name.flatMap(UploadTransport.init) else { return nil }
         var record = UploadRecord(
@@ -330,8 +330,9 @@ struct SalvageSink {
     }
 }
 
-/// The transactions that SQLite would drop from a damaged write-ahead log: those after the first damaged frame. After a
-/// power loss, this is at most one transaction that was never reported, and storing its tokens does no harm.
+/// The transactions that SQLite would drop from a damaged write-ahead log: the transactions after the first damaged
+/// frame. After a power loss, this is at most one transaction that was never reported, and storing its tokens does no
+/// harm.
 struct LogSalvage {
     private let rows: [SalvagedRow]
     private let path: String

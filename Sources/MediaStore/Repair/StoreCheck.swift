@@ -7,16 +7,16 @@ package struct StoreCheck: Sendable {
     package var exists: Bool
     /// Size of the database without its log, in bytes.
     package var byteCount: Int64
-    /// Tokens, including those that a newer one replaces.
+    /// Tokens, including those that were replaced by a newer one.
     package var tokens: Int
     package var hosts: Int
     package var uploads: Int
     /// Uploads whose outcome is not known yet.
     package var unfinishedUploads: Int
-    /// Whether the store has never had a row; also true if it was recreated after a loss.
+    /// Whether the store has never had a row; true even if it was recreated after a loss.
     package var isEmpty: Bool
     package var backups: [StoreBackups.Backup]
-    /// The newest backup with tokens that the store does not have; nil if there is none.
+    /// The newest backup with tokens that the store does not have; nil if there is no such backup.
     package var missing: StoreBackups.Missing?
     /// SQLite's messages; empty for an intact store.
     package var findings: [String]

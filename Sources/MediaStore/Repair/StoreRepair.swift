@@ -11,10 +11,10 @@ package struct StoreRepair {
         package var tokens = 0
         /// Uploads in the journal of the new store.
         package var uploads = 0
-        /// Tokens that an index lists and that could not be salvaged, in the order they were found; at most 100.
+        /// Tokens listed by an index that could not be salvaged, in the order in which they were found; at most 100.
         package var lost: [LostToken] = []
         package var lostCount = 0
-        /// Whether no row of a token store was found, not even that of a deleted token.
+        /// Whether no row of a token store was found, not even a row of a deleted token.
         package var isEmpty = false
         /// Entries in place of the database or its log that were not read.
         package var unread: [Unread] = []
@@ -25,20 +25,20 @@ package struct StoreRepair {
         package var isIncomplete: Bool { lostCount > 0 || isEmpty || !unread.isEmpty }
     }
 
-    /// An entry in place of a file of the store that is not a regular file.
+    /// An entry that is in place of one of the store's files, and is not a regular file.
     package struct Unread: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
-            /// A symbolic link, and the file it points to; nil if that does not exist.
+            /// A symbolic link, and the file it points to; nil if the target does not exist.
             case symbolicLink(target: String?)
             case directory
             /// A device, a socket or a pipe.
             case special
         }
 
-        /// Its original path.
+        /// The original path of the entry.
         package var path: String
         package var kind: Kind
-        /// Its current path; nil in a dry run.
+        /// The current path of the entry; nil in a dry run.
         package var keptPath: String?
     }
 
@@ -60,8 +60,9 @@ package struct StoreRepair {
         self.directory = directory
     }
 
-    /// Repairs the store; nil for one that is not damaged. `.busy` while another process uses it, `.newerVersion` for
-    /// one that only a newer version understands. In these cases the damaged files are not changed.
+    /// Repairs the store; nil for a store that is not damaged. Throws `.busy` while another process uses it,
+    /// `.newerVersion` for a store that only a newer version can read. In these cases the damaged files are not
+    /// changed.
     package func run(isDryRun: Bool, now: Date = Date()) throws(StoreError) -> Report? {
         let lock = try StoreConnection.lock(schema, in: directory, limit: Self.busyLimit)
         defer { lock.remove() }
@@ -77,7 +78,7 @@ package struct StoreRepair {
             report.unread = try unread()
             if isDryRun {
                 remove()
-                // Opening has created them; they cannot contain anything.
+                // Opening has created these files; they cannot contain anything.
                 for suffix in try self.companions() where !companions.contains(suffix) { unlink(path + suffix) }
             } else {
                 try replace(by: draft, now: now, &report)
@@ -89,7 +90,7 @@ package struct StoreRepair {
         }
     }
 
-    /// The suffixes of the files beside the database.
+    /// The suffixes of the files next to the database.
     private func companions() throws(StoreError) -> [String] {
         var found: [String] = []
         for suffix in StoreConnection.companions where try FileStatus(at: path + suffix) != nil { found.append(suffix) }
@@ -98,7 +99,7 @@ package struct StoreRepair {
 
     // MARK: Damage
 
-    /// A description of the damage; nil if there is none, or no store.
+    /// A description of the damage; nil if there is no damage or no store.
     private func damage() throws(StoreError) -> String? {
         do throws(StoreError) {
             // Opening a missing store would create one, and wait for the lock that is held here.
@@ -186,7 +187,7 @@ package struct StoreRepair {
         return report
     }
 
-    /// Records a token that an index lists and that was not found.
+    /// Records a token that is listed by an index but was not found.
     private static func noteLoss(_ row: StoredRow, _ db: Database, _ report: inout Report) throws {
         guard row.rowID == nil, let key = TokenKey(row.values), key.last < TokenKey.largestRowID else { return }
         let condition = "host = ?1 AND file_id = ?2 AND checksum_sha256 = ?3"
@@ -212,7 +213,7 @@ package struct StoreRepair {
     private func replace(by draft: String, now: Date, _ report: inout Report) throws(StoreError) {
         // The lock is held, so no other repair takes this name.
         let name = try DamagedCopies(directory: directory).freeName(of: schema, now)
-        // The old log must not stay beside the new database: it would be replayed over it.
+        // The old log must not stay next to the new database: it would be replayed over it.
         for suffix in StoreConnection.companions + [""] {
             guard let status = try FileStatus(at: path + suffix) else { continue }
             // The index of the log is rebuilt from it.

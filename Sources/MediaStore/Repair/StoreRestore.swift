@@ -7,11 +7,11 @@ package struct StoreRestore {
     package struct Report: Sendable {
         /// Tokens that were not in the store.
         package var tokens: Int
-        /// Uploads of the journal that were not in the store.
+        /// Uploads that were not in the store's journal.
         package var uploads: Int
         /// Tokens that have been deleted or removed since the backup, and remain removed.
         package var removedSince: Int
-        /// Rows of tokens in the backup.
+        /// Number of token rows in the backup.
         package var tokensInBackup: Int
     }
 

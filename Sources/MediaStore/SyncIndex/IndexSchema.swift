@@ -6,10 +6,11 @@ extension StoreSchema {
     /// (photosync contract section 5), so storing a page of a listing touches few pages of the file, whether its
     /// photos are new or known.
     ///
-    /// - `photos.id` and `photos.digest` are 16 and 32 bytes if they have the usual form; otherwise they are the text.
+    /// - `photos.id` and `photos.digest` are 16 and 32 bytes if they have the standard form; otherwise they are the
+    ///   text.
     /// - A time is stored as text only if its microseconds do not reproduce the text.
-    /// - `origins` has a row for each device, and one row without device for legacy photos, each with the
-    ///   number of its photos.
+    /// - `origins` has a row for each device, and one row without a device for legacy photos, each with the number of
+    ///   its photos.
     /// - `runs` has a row for each unfinished run. Numbers are never reused.
     /// - `seen` has a bit for each `photos.number` that the run has seen, so a run over known photos
     ///   changes none of them.
@@ -19,7 +20,7 @@ extension StoreSchema {
         fileName: "index.sqlite",
         applicationID: 0x4D44_4349,  // "MDCI"
         migrations: [
-            // 1: photos of servers
+            // 1: photos on servers
             """
             CREATE TABLE servers (
                 number INTEGER PRIMARY KEY,
@@ -164,7 +165,7 @@ struct PhotoIndexes {
             let (number, isGone): (Int64, Bool) = (row["number"], row["is_gone"])
             origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row["origin"])
             try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [number])
-            // Counted as added both times, or already known and changed.
+            // The photo was counted as added both times, or was already known and counted as changed.
             let isCountedTwice = try seen.contains(number)
             try db.execute(
                 sql: """
@@ -192,8 +193,8 @@ struct PhotoIndexes {
     }
 }
 
-/// Opens the index, and replaces one that is corrupt. Checking all of it would take seconds at every start, so damage
-/// may be found only in use; it is noted beside the file for the next start.
+/// Opens the index, and replaces a corrupt one. Checking the whole index would take seconds at every start, so damage
+/// may be found only in use; it is noted next to the file for the next start.
 struct IndexRepair {
     let directory: DataDirectory
     let fileSystem: FileSystemKind

@@ -11,8 +11,8 @@ struct PhotoReader {
 
     private let statement: RawStatement
 
-    /// Scans an index, or the table if `index` is empty. The values of the condition's parameters are passed to `read`;
-    /// `ending` specifies order and limit.
+    /// Scans an index, or the table if `index` is empty. The values for the condition's parameters are passed to
+    /// `read`; `ending` specifies order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
         let sql = "SELECT \(Self.columns) FROM \(source) \(Self.tables) WHERE \(condition) \(ending)"
@@ -74,7 +74,7 @@ public struct PhotoFilter: Sendable, Equatable {
     }
 }
 
-/// Statements on the table `photos`. A parameter has the same number in all of them.
+/// Statements on the table `photos`. A parameter has the same number in all statements.
 enum PhotoSQL {
     /// The values of the parameters 1 to 12.
     static func values(of photo: PhotoRecord, server: Int64, origin: Int64) -> [RawValue] {

@@ -21,7 +21,7 @@ public struct PhotoTime: Sendable, Hashable, Comparable {
 public struct PhotoDevice: Sendable, Hashable {
     /// The ID on the server, opaque.
     public var id: String
-    /// Its name, as its owner chose it. Untrusted text.
+    /// The device's name, as chosen by its owner. Untrusted text.
     public var name: String
     /// `ios` or `android`.
     public var platform: String
@@ -44,9 +44,9 @@ public struct PhotoRecord: Sendable, Hashable {
     /// Bytes as uploaded; the stored file may differ (contract section 6).
     public var fileSize: Int64
     public var takenAt: PhotoTime
-    /// When it reached the server.
+    /// When the photo reached the server.
     public var uploadedAt: PhotoTime
-    /// The device that it came from; nil for a legacy photo.
+    /// The device that the photo came from; nil for a legacy photo.
     public var originDevice: PhotoDevice?
     /// Width in pixels, if the server reports it.
     public var width: Int?
@@ -76,7 +76,7 @@ public struct PhotoRecord: Sendable, Hashable {
     }
 }
 
-/// How IDs, digests and times are stored: in few bytes if they have their usual form.
+/// How IDs, digests and times are stored: in few bytes if they have the standard form.
 enum PhotoCoding {
     /// The 16 bytes of a lowercase UUID; any other text as it is.
     static func id(_ text: String) -> RawValue {

@@ -17,7 +17,7 @@ final class PhotoWriter {
         let number: Int64
         let origin: Int64
         let isGone: Bool
-        /// Whether it is unchanged except for its origin.
+        /// Whether the photo is unchanged except for its origin.
         let isSame: Bool
 
         init(_ row: RawStatement) {
@@ -61,7 +61,7 @@ final class PhotoWriter {
             }
             let origin = try origins.number(of: photo.originDevice)
             let values = PhotoSQL.values(of: photo, server: server, origin: origin)
-            // Without the index on IDs, most photos are new. A known one is not inserted.
+            // Without the index on IDs, most photos are new. A known photo is not inserted.
             var isAdded = try findByID == nil && insert.run(values) == 1
             if !isAdded {
                 if let known = try findByUpload.map(values, Known.init).first {
@@ -107,7 +107,7 @@ struct OriginTable {
         self.server = server
     }
 
-    /// The number of a device, or that of legacy photos. A device that has been renamed gets its new name.
+    /// The number of a device, or the number for legacy photos. A device that has been renamed gets its new name.
     mutating func number(of device: PhotoDevice?) throws -> Int64 {
         if let last, last.device == device { return last.number }
         let number = try numbers[device] ?? find(device)
@@ -153,7 +153,7 @@ struct OriginTable {
         changes = [:]
     }
 
-    /// Photos of the server that are not gone.
+    /// Number of photos on the server that are not gone.
     static func presentCount(ofServer server: Int64, _ db: Database) throws -> Int64 {
         let statement = try db.cachedStatement(sql: "SELECT ifnull(sum(present), 0) FROM origins WHERE server = ?")
         return try Int64.fetchOne(statement, arguments: [server]) ?? 0

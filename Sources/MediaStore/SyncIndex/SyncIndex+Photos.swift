@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 
 extension SyncIndex {
-    /// Calls `body` with the photos that match, oldest upload first (by time, then ID), a block of up to 500 at a time,
-    /// so that little memory is needed. Writers are not blocked, and a block includes the rows they wrote before it was
-    /// read. Errors thrown by `body` are rethrown.
+    /// Calls `body` with the photos that match, oldest upload first (by time, then ID), in blocks of up to 500, so
+    /// little memory is needed. Writers are not blocked, and a block includes the rows they wrote before it was read.
+    /// Errors thrown by `body` are rethrown.
     public func forEachBlock(
         of server: String,
         where filter: PhotoFilter,
@@ -30,15 +30,16 @@ extension SyncIndex {
         return block.isEmpty ? nil : block
     }
 
-    /// The photos with these IDs that are not gone, or those that are if `areGone` is true, in no particular order.
+    /// The photos with these IDs that are not gone, or those that are gone if `areGone` is true, in no particular
+    /// order.
     public func photos(_ ids: [String], of server: String, areGone: Bool = false) throws(StoreError) -> [PhotoRecord] {
         // An unfinished run that added many photos leaves them without this index.
         try photos(ids, areGone, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
     /// The photos with these SHA-256 digests (64 lowercase hexadecimal characters) that are not gone, or those that are
-    /// if `areGone` is true. The first call after a large run takes a few seconds for a million photos: it builds an
-    /// index.
+    /// gone if `areGone` is true. The first call after a large run takes a few seconds for a million photos: it builds
+    /// an index.
     public func photos(
         withDigests digests: [String],
         of server: String,
@@ -98,18 +99,18 @@ extension SyncIndex {
 }
 
 extension SyncIndex {
-    /// Marks as gone the photos that this process has deleted on the server, so that no full run is needed to detect
-    /// that. Photos that are not in the index are skipped.
+    /// Marks as gone the photos that this process has deleted on the server, so a full run is not needed to detect the
+    /// deletions. Photos that are not in the index are skipped.
     ///
-    /// - Returns: False, with nothing changed, while a run is unfinished: its count of the photos seen
-    ///   may include these.
+    /// - Returns: False, with nothing changed, while a run is unfinished: the number of photos that it has seen may
+    ///   include these.
     public func markGone(_ ids: [String], of server: String) throws(StoreError) -> Bool {
         try drop(ids, of: server, gone: 1, by: "UPDATE photos SET is_gone = 1 WHERE number = ?1")
     }
 
     /// Removes photos that now have a different ID on the server, as after a repair. They were not deleted.
     ///
-    /// - Returns: Like `markGone`.
+    /// - Returns: As for `markGone`.
     public func remove(_ ids: [String], of server: String) throws(StoreError) -> Bool {
         try drop(ids, of: server, gone: 0, by: "DELETE FROM photos WHERE number = ?1")
     }
@@ -139,7 +140,7 @@ extension SyncIndex {
     }
 }
 
-/// Up to 500 photos of a server, in the order of their upload.
+/// Up to 500 photos on a server, in the order of their upload.
 private struct PhotoBlock {
     let filter: PhotoFilter
     let server: Int64
@@ -204,7 +205,7 @@ struct SeenPhotos {
         select = try db.cachedStatement(sql: "SELECT bits FROM seen WHERE server = ? AND chunk = ?")
     }
 
-    /// - Returns: Whether it had not been seen before.
+    /// - Returns: Whether the photo had not been seen before.
     mutating func insert(_ number: Int64) throws -> Bool {
         let (byte, bit) = try place(of: number)
         guard bits[byte] & bit == 0 else { return false }
@@ -223,7 +224,7 @@ struct SeenPhotos {
         if wanted != chunk {
             try save()
             let known = try Data.fetchOne(select, arguments: [server, wanted])
-            // A chunk of another length is damaged; missing bits count as not seen.
+            // A chunk of a different length is damaged; missing bits count as not seen.
             bits = Array((known ?? Data()).prefix(512))
             bits += [UInt8](repeating: 0, count: 512 - bits.count)
             chunk = wanted
@@ -241,8 +242,8 @@ struct SeenPhotos {
 }
 
 extension SeenPhotos {
-    /// Marks the photos that a full run has not seen as gone, and returns their number. If as many photos are present
-    /// as the run has seen, none is gone.
+    /// Marks the photos that a full run has not seen as gone, and returns their number. If the number of photos present
+    /// equals the number that the run has seen, no photo is gone.
     mutating func markOthersGone(seen count: Int64) throws -> Int64 {
         guard try OriginTable.presentCount(ofServer: server, db) != count else { return 0 }
         let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM photos") ?? 0

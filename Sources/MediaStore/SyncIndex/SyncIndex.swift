@@ -2,8 +2,8 @@ public import Foundation
 import GRDB
 import Glibc
 
-/// `index.sqlite`: the photos that the servers have listed. It can be rebuilt from them, so a corrupt one is set aside
-/// and replaced, with a warning. Safe for concurrent use by many processes and tasks.
+/// `index.sqlite`: the photos that the servers have listed. It can be rebuilt from their listings, so a corrupt index
+/// is set aside and replaced, with a warning. Safe for concurrent use by many processes and tasks.
 ///
 /// When a method returns, its change survives a crash of the process, but not a power loss (`synchronous=NORMAL`):
 /// the next run then repeats some pages.
@@ -38,7 +38,7 @@ public final class SyncIndex: Sendable {
         warnings = []
     }
 
-    /// An empty index for this process only; no data is left when it is freed or the process exits.
+    /// An empty index for this process only; its data does not outlive the index or the process.
     ///
     /// - Throws: `StoreError`; its methods throw `.full` if the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
@@ -50,10 +50,10 @@ public final class SyncIndex: Sendable {
 public struct SyncState: Sendable, Equatable {
     /// The owner of the photos (the `account` of `SyncIndex.begin`).
     public var account: String
-    /// When a run, of either kind, last completed; nil if none has. Photos uploaded before that are in the index.
+    /// When a run, of either kind, last completed; nil if no run has. Photos uploaded before that are in the index.
     public var lastCompleteAt: Date?
-    /// When the last completed full run started: photos deleted before that are marked as gone; those deleted while it
-    /// ran may not be.
+    /// When the last completed full run started: photos deleted before that time are marked as gone; photos deleted
+    /// during the run may not be.
     public var lastFullAt: Date?
     /// Whether a run has started and is not complete.
     public var hasUnfinishedRun = false
@@ -63,7 +63,7 @@ public struct SyncState: Sendable, Equatable {
     public var totalCount: Int64 = 0
 }
 
-/// Photos of a server by origin.
+/// Number of photos on a server, by origin.
 public struct PhotoCounts: Sendable, Equatable {
     /// From this machine's device.
     public var thisDevice: Int64 = 0
@@ -86,7 +86,7 @@ enum ServerRow {
         return try Int64.fetchOne(statement, arguments: [address])
     }
 
-    /// The server's number. Rows of another account are removed.
+    /// The server's number. Rows of a different account are removed.
     static func prepare(_ address: String, account: String, _ db: Database) throws -> Int64 {
         if let number = try number(of: address, db) {
             let known = try String.fetchOne(
@@ -133,7 +133,7 @@ enum ServerRow {
 }
 
 extension SyncIndex {
-    /// The index of a server; nil if it was never listed.
+    /// The state of a server's photos; nil if the server was never listed.
     public func state(of server: String) throws(StoreError) -> SyncState? {
         try connection.readBeside { db in
             let row = try Row.fetchOne(
@@ -157,8 +157,8 @@ extension SyncIndex {
         }
     }
 
-    /// Photos by origin, without those that are gone; all 0 if the server is not known. The counts are updated when
-    /// photos are stored. If this machine has no device, all devices count as others.
+    /// The number of photos by origin, without those that are gone; all 0 if the server is not known. The counts are
+    /// updated when photos are stored. If this machine has no device, all devices count as other devices.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
         try connection.readBeside { db in
             let rows = try Row.fetchCursor(
@@ -193,7 +193,7 @@ extension SyncIndex {
 
 extension SyncIndex {
     /// Whether a server records who uploads a photo, as shown by the latest upload from this machine (photosync
-    /// contract 3.5); nil if nothing was uploaded, and for a server that was never listed.
+    /// contract 3.5); nil if nothing was uploaded, or if the server was never listed.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
         try connection.readBeside { db in
             try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])
@@ -211,7 +211,7 @@ extension SyncIndex {
 /// The photos of one device.
 public struct DevicePhotos: Sendable, Equatable {
     public var device: PhotoDevice
-    /// Its photos that are not gone.
+    /// Number of its photos that are not gone.
     public var photos: Int64
 
     public init(device: PhotoDevice, photos: Int64 = 0) {

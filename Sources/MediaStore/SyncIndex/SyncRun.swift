@@ -13,22 +13,22 @@ public struct SyncRun: Sendable, Equatable {
         case since(PhotoTime)
     }
 
-    /// Number of the run; a later one is larger.
+    /// Number of the run; later runs have larger numbers.
     public var number: Int64
     /// Address of the server.
     public var server: String
     public var kind: Kind
-    /// When it began, by this machine's clock.
+    /// When the run began, by this machine's clock.
     public var beganAt: Date
     /// The cursor of the next page; nil at the start, and if `isAtEnd`.
     public var cursor: String?
     /// Whether the last page has been stored.
     public var isAtEnd = false
-    /// Whether an earlier process has stored pages of it.
+    /// Whether an earlier process has stored pages of the run.
     public var isResumed = false
-    /// Distinct photos that it has stored.
+    /// Number of distinct photos that the run has stored.
     public var photosSeen: Int64 = 0
-    /// Pages that it has stored.
+    /// Number of pages that the run has stored.
     public var pagesSeen: Int64 = 0
     /// The server's last `totalCount`.
     public var totalCount: Int64 = 0
@@ -63,7 +63,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
         case latestText = "latest_text"
     }
 
-    /// nil until it is inserted.
+    /// The run's number; nil until the row is inserted.
     private var number: Int64?
     let server: Int64
     /// Milliseconds since 1970, by this machine's clock.
@@ -156,7 +156,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
     // MARK: Values
 
     /// Whether this unfinished run can be resumed as a run of a kind. After a day, too many of the photos that it saw
-    /// first may have been deleted, so its result would be of little use.
+    /// first may have been deleted for its result to be of use.
     func canResume(as kind: SyncRun.Kind, now: Date) -> Bool {
         (cursor != nil || isAtEnd) && self.kind == kind
             && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
@@ -207,7 +207,7 @@ extension SyncIndex {
     /// Starts a run, or resumes the unfinished one if it is of the same kind and account, has stored a page, and was
     /// started at most a day ago; never resumes if `restarts` is true. Either way, the run gets a new number, and a
     /// process that still appends under the old one is refused. The account distinguishes users of the server (the
-    /// device ID): rows of another account are removed.
+    /// device ID): rows of a different account are removed.
     public func begin(
         _ server: String,
         account: String,
@@ -228,8 +228,8 @@ extension SyncIndex {
     }
 
     /// Stores a page and the cursor after it (nil after the last page), in one transaction, and returns the updated
-    /// run. A photo that the run has already stored is updated and counts once. `.busy` if another process has begun
-    /// a run for this server since (its run continues).
+    /// run. A photo that the run has already stored is updated and counts once. `.busy` if another process has since
+    /// begun a run for this server (that run continues).
     package func append(
         _ photos: [PhotoRecord],
         cursor: String?,
@@ -253,9 +253,9 @@ extension SyncIndex {
         }
     }
 
-    /// Records that a run is complete. `now` is nil if its last page may have arrived at any time since it began. A
-    /// full run marks the rows that it did not see as gone. `.busy` as for `append`; `.other` if the last page has not
-    /// been stored.
+    /// Records that a run is complete. `now` is nil if the last page may have arrived at any time since the run began.
+    /// A full run marks the rows that it did not see as gone. `.busy` as for `append`; `.other` if the last page has
+    /// not been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try connection.write { db in
             let row = try RunRow.current(run, db)
@@ -282,7 +282,7 @@ public final class SyncLock: Sendable {
     public enum Work: String, Sendable {
         /// Listing the photos into the index: a second listing would renumber the first one and end it.
         case listing = "sync"
-        /// Uploading photos: a second push would upload the same ones.
+        /// Uploading photos: a second push would upload the same photos.
         case push
     }
 
@@ -309,7 +309,7 @@ extension SyncIndex {
         return SyncLock(file)
     }
 
-    /// The ID of the process that does the work for a server, or did last; nil if unknown.
+    /// The ID of the process that does the work for a server, or last did it; nil if unknown.
     public func owner(of work: SyncLock.Work, for server: String) -> Int32? {
         lockPath(of: work, server).flatMap { FileManager.default.contents(atPath: $0) }
             .flatMap { Int32(String(decoding: $0, as: UTF8.self).prefix { $0 != "\n" }) }

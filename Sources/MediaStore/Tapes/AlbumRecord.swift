@@ -5,16 +5,16 @@ public struct AlbumLink: Sendable, Equatable {
     public var tapeID: String
     /// One library instance.
     public var libraryID: String
-    /// The library's identifier of the album.
+    /// The library's identifier for the album.
     public var albumID: String
     /// The album's title; it does not change with the tape's title.
     public var titleAtCreation: String
-    /// The account that owns it, if the library has accounts.
+    /// The account that owns the album, if the library has accounts.
     public var ownerID: String?
-    /// Its last known location in the library (a folder's path, as bytes); a hint.
+    /// The album's last known location in the library (a folder's path, as bytes); a hint.
     public var hint: [UInt8]?
     public var createdAt: Date
-    /// When the library last confirmed that it exists.
+    /// When the library last confirmed that the album exists.
     public var verifiedAt: Date?
 
     public init(
@@ -74,7 +74,7 @@ public struct AlbumLibraryRecord: Sendable, Equatable {
     public var kind: String
     /// Path of a root, percent-encoded if it is not plain text, or base address of a server.
     public var address: String
-    /// The library instance at the last success; nil if there was none yet.
+    /// The library instance at the last success; nil if there has been no success yet.
     public var libraryID: String?
     /// Account at the last success.
     public var accountID: String?
@@ -82,22 +82,22 @@ public struct AlbumLibraryRecord: Sendable, Equatable {
     public var keyID: String?
     /// Fingerprint of the permissions with which access was refused; nil once access was granted.
     public var refusedFingerprint: String?
-    /// When this was last written.
+    /// When this record was last written.
     public var updatedAt: Date
 }
 
 /// The result of one attempt for one clip.
 public struct ClipOutcome: Sendable, Equatable {
     public var clipID: String
-    /// Its current state.
+    /// The clip's current state.
     public var association: ClipRecord.Association
     /// The reason, unless linked.
     public var reason: AssociationReason?
-    /// The library's identifier of its original; nil keeps the stored one.
+    /// The library's identifier for its original; nil keeps the stored one.
     public var assetID: [UInt8]?
     /// Number of consecutive failed attempts.
     public var attempts: Int
-    /// Time before which it is not retried automatically.
+    /// Time before which the clip is not retried automatically.
     public var nextAttemptAt: Date?
 
     public init(
@@ -156,7 +156,7 @@ extension AlbumTombstone: Storable {
 }
 
 extension AlbumLibraryRecord {
-    /// Creates a record of an address at which nothing was found yet.
+    /// Creates a record of an address at which no library has been found yet.
     public init(kind: String, address: String, updatedAt: Date) {
         self.init(kind: kind, address: address, libraryID: nil, updatedAt: updatedAt)
     }

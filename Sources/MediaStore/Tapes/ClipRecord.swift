@@ -12,7 +12,7 @@ public struct ClipRecord: Sendable, Equatable {
         case live
     }
 
-    /// Its state in the album of its tape (contract 2.2).
+    /// The state of a clip in the album of its tape (contract 2.2).
     public enum Association: String, Sendable, CaseIterable {
         /// Not in the album yet.
         case pending
@@ -50,19 +50,19 @@ public struct ClipRecord: Sendable, Equatable {
     public var trimEndMilliseconds: Int64 = 0
     /// Clockwise quarter turns, 0 to 3.
     public var rotateQuarterTurns = 0
-    /// The scale mode; nil for that of the tape.
+    /// The scale mode; nil for the tape's scale mode.
     public var scaleOverride: TapeRecord.ScaleMode?
     /// The volume, 0 to 1; nil for full volume.
     public var volume: Double?
     /// Display time of a still image, in milliseconds.
     public var imageMilliseconds: Int64 = 4000
-    /// Its state in the album.
+    /// The state of the clip in the album.
     public var association = Association.pending
-    /// Why it is not in the album.
+    /// Why the clip is not in the album.
     public var reason: AssociationReason?
     /// Number of consecutive failed attempts.
     public var attempts = 0
-    /// Time before which it is not retried automatically.
+    /// Time before which the clip is not retried automatically.
     public var nextAttemptAt: Date?
 
     /// Creates a clip of which only the original is known.
@@ -76,9 +76,9 @@ public struct ClipRecord: Sendable, Equatable {
 }
 
 extension ClipRecord {
-    /// Displayed duration in milliseconds; nil if unknown. A still has its display time, a live photo the duration of
-    /// its video. Trims that exceed a clip result in 0, never less (tapes contract trap 20). The sums of
-    /// `LibraryStore.summaries` compute the same in SQL.
+    /// Displayed duration in milliseconds; nil if unknown. A still is shown for its display time; a live photo, for the
+    /// duration of its video. Trims that exceed a clip result in 0, never less (tapes contract trap 20).
+    /// `LibraryStore.summaries` computes the same sums in SQL.
     package var shownMilliseconds: Int64? {
         switch kind {
         case .image: imageMilliseconds
@@ -128,7 +128,7 @@ enum ClipRow {
 
     // MARK: States
 
-    /// Marks all clips of a tape as pending: none of them is in an album.
+    /// Marks all clips of a tape as pending: none is in an album.
     static func makePending(_ db: Database, of tapeID: String) throws {
         try db.cachedStatement(
             sql: """
@@ -203,8 +203,8 @@ enum ClipRow {
 /// from 0 after each.
 ///
 /// A clip whose kind was added by a later version makes the methods that read clips of its tape throw `.corrupt`; it
-/// can be neither shown nor exported, but nothing removes it. Other values are read like those of tapes; an unknown
-/// state is read as failed, `.internalError`, which this version does not retry.
+/// can be neither shown nor exported, but nothing removes it. Other values are read as for tapes; an unknown state is
+/// read as failed, `.internalError`, which this version does not retry.
 extension LibraryStore {
     /// The clips of a tape in their order.
     public func clips(of tapeID: String) throws(StoreError) -> [ClipRecord] {
@@ -254,7 +254,7 @@ extension LibraryStore {
     }
 
     /// Removes clips of a tape, closes the gaps, and returns the removed clips in their order. An ID that does not
-    /// exist, or is in another tape, is skipped.
+    /// exist, or belongs to a different tape, is skipped.
     public func removeClips(_ ids: [String], of tapeID: String, now: Date) throws(StoreError) -> [ClipRecord] {
         try connection.write { db in
             var removed: [ClipRecord] = []
@@ -270,7 +270,7 @@ extension LibraryStore {
         }
     }
 
-    /// Moves a clip to a position from 0, which is clamped, and returns it; nil if the clip no longer exists.
+    /// Moves a clip to a position (counted from 0 and clamped), and returns it; nil if the clip no longer exists.
     public func moveClip(_ id: String, of tapeID: String, to position: Int, now: Date) throws(StoreError) -> Int? {
         try connection.write { db in
             guard let clip = try ClipRow.fetch(db, where: "id = ? AND tape_id = ?", [id, tapeID]).first else {
@@ -285,9 +285,9 @@ extension LibraryStore {
     }
 
     /// Changes the current clips, all in one transaction: everything but ID, tape, position and association. Updates
-    /// `updatedAt` of the tapes of those that differ afterwards. Returns the clips as they are now; one that no longer
-    /// exists is skipped. A clip with another source is pending again and its assets are discarded: libraries also
-    /// identify originals by their path.
+    /// `updatedAt` of the tapes whose clips have changed. Returns the clips as they are afterwards; a clip that no
+    /// longer exists is skipped. A clip with a different source becomes pending again, and its assets are discarded:
+    /// libraries also identify originals by their path.
     @discardableResult
     public func changeClips(
         _ ids: [String],
@@ -325,7 +325,7 @@ extension LibraryStore {
     }
 
     /// Stores computed checksums, size and time; nothing else changes, not even `updatedAt`. A clip that no longer
-    /// exists, or has another source now, is skipped.
+    /// exists, or now has a different source, is skipped.
     public func keepChecksums(of clips: [ClipRecord]) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in
@@ -339,14 +339,14 @@ extension LibraryStore {
         }
     }
 
-    /// All clips of all tapes that have a source, for relinking; those of an unknown kind are skipped.
+    /// All clips of all tapes that have a source, for relinking; clips of an unknown kind are skipped.
     public func clipsWithSources() throws(StoreError) -> [ClipRecord] {
         let kinds = ClipRecord.Kind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         return try connection.readBeside { db in
             try ClipRow.fetch(db, where: "source IS NOT NULL AND kind IN (\(kinds))", [])
         }
     }
-    /// Paths of all originals of all tapes, including the videos of live photos, regardless of the kind of their clips.
+    /// Paths of all originals in all tapes, including the videos of live photos, regardless of the kind of their clips.
     public func originalPaths() throws(StoreError) -> [[UInt8]] {
         try connection.readBeside { db in
             try Data.fetchAll(

@@ -6,12 +6,12 @@ import GRDB
 extension LibraryStore {
     // MARK: Links
 
-    /// The albums of a tape, in all libraries, the oldest first.
+    /// The albums of a tape, in all libraries, oldest first.
     public func albumLinks(of tapeID: String) throws(StoreError) -> [AlbumLink] {
         try connection.readBeside { db in try Self.links(db, where: "tape_id = ?", [tapeID]) }
     }
 
-    /// All links to albums of a library, the oldest first.
+    /// All links to albums in a library, oldest first.
     public func albumLinks(in libraryID: String) throws(StoreError) -> [AlbumLink] {
         try connection.readBeside { db in try Self.links(db, where: "library_id = ?", [libraryID]) }
     }
@@ -20,12 +20,12 @@ extension LibraryStore {
         try Stored.values(db, where: "\(condition) ORDER BY created_at, tape_id, library_id", arguments)
     }
 
-    /// Stores the identifier of an album, replacing an earlier one of the same library, ends the intent, and makes the
+    /// Stores the identifier of an album, replacing an earlier one in the same library, ends the intent, and makes the
     /// tape `associated`.
     ///
     /// The clips of the tape all become pending again if the identifier differs from the earlier one, or if they were
-    /// last processed with another library (rule R5): assets of that one may be missing from this one. A pending
-    /// deletion of this album is dropped.
+    /// last processed with a different library (rule R5): assets in that library may be missing from this one. A
+    /// pending deletion of this album is dropped.
     ///
     /// - Returns: false if the tape no longer exists; in that case, nothing was stored.
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
@@ -73,7 +73,7 @@ extension LibraryStore {
         }
     }
 
-    /// Commits the results of clips in a library; one that no longer exists is skipped.
+    /// Commits the results of clips in a library; a clip that no longer exists is skipped.
     public func recordOutcomes(_ clips: [ClipOutcome], in libraryID: String, at now: Date = Date()) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in
@@ -149,7 +149,7 @@ extension LibraryStore {
 
     // MARK: Tombstones
 
-    /// All pending deletions, the oldest first.
+    /// All pending deletions, oldest first.
     public func albumTombstones() throws(StoreError) -> [AlbumTombstone] {
         try connection.readBeside { db in try Stored.values(db, where: "true ORDER BY rowid") }
     }
@@ -183,11 +183,11 @@ extension LibraryStore {
     }
 }
 
-/// Queries of the work on albums that cover many tapes or clips.
+/// Queries about pending album work that cover many tapes or clips.
 extension LibraryStore {
     /// Tapes that have clips and are not completely in an album of a library; nil counts every tape that has clips.
-    /// Clips that were refused permanently do not count. The one with the fewest attempts comes first, then the one
-    /// that has gone unchanged the longest: tapes that never succeed must not block the others.
+    /// Clips that were refused permanently do not count. Tapes are sorted by the number of attempts, fewest first, then
+    /// by the time of the last change, oldest first: tapes that never succeed must not block the others.
     public func tapesToAssociate(in libraryID: String?) throws(StoreError) -> [TapeRecord] {
         try connection.readBeside { db in
             try Stored.values(
@@ -216,15 +216,15 @@ extension LibraryStore {
 
 /// A lock for work on the albums of one tape, or on one folder library, by one task of one process at a time.
 ///
-/// A tape's lock may be held while waiting for that of a library, never the other way around; each kind has its own
-/// file, so that their names cannot collide.
+/// A tape's lock may be held while waiting for a library's lock, never the other way around; each kind has its own
+/// file, so their names cannot collide.
 package typealias AlbumLock = LockedByte
 
 extension LockedByte {
     package enum AlbumSubject: Sendable {
-        /// By the ID of the tape.
+        /// Identified by the ID of the tape.
         case tape(String)
-        /// By the ID in its marker.
+        /// Identified by the ID in its marker.
         case folderLibrary(String)
 
         fileprivate var place: (file: String, name: String) {

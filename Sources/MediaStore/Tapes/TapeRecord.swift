@@ -11,7 +11,7 @@ public struct TapeRecord: Sendable, Equatable {
         case landscape
     }
 
-    /// How a clip with another aspect ratio fills the frame; used by exports only.
+    /// How a clip with a different aspect ratio fills the frame; used by exports only.
     public enum ScaleMode: String, Sendable, CaseIterable {
         /// The whole clip is visible, with bars.
         case fit
@@ -22,13 +22,13 @@ public struct TapeRecord: Sendable, Equatable {
     /// The transition between two clips; used by exports only.
     public enum Transition: String, Sendable, CaseIterable {
         case none
-        /// One fades into the other.
+        /// One clip fades into the next.
         case crossfade
-        /// The next one slides in from the left.
+        /// The next clip slides in from the left.
         case slideLeftToRight = "slide_lr"
-        /// The next one slides in from the right.
+        /// The next clip slides in from the right.
         case slideRightToLeft = "slide_rl"
-        /// One of the three above, derived from the tape: the same every time.
+        /// One of the three transitions above, derived from the tape and therefore always the same.
         case randomise
     }
 
@@ -36,7 +36,7 @@ public struct TapeRecord: Sendable, Equatable {
     public enum Association: String, Sendable, CaseIterable {
         /// No clip yet, or albums are disabled.
         case none
-        /// It has clips and no usable album; a reason is stored.
+        /// The tape has clips but no usable album; a reason is stored.
         case pending = "pending_association"
         /// A link for the current library exists.
         case associated
@@ -46,7 +46,7 @@ public struct TapeRecord: Sendable, Equatable {
     public var id: String
     /// Trimmed.
     public var title: String
-    /// When it was created; kept to the millisecond.
+    /// When the tape was created; kept to the millisecond.
     public var createdAt: Date
     /// When title, clips or settings last changed; kept to the millisecond.
     public var updatedAt: Date
@@ -77,7 +77,7 @@ public struct TapeRecord: Sendable, Equatable {
 
 /// Why a tape or a clip is not in its album (contract 2.3).
 public enum AssociationReason: String, Sendable, CaseIterable {
-    /// No attempt was made yet.
+    /// No attempt has been made yet.
     case neverTried = "never_tried"
     /// The library is not set up: access was not requested.
     case accessNotDetermined = "access_not_determined"
@@ -156,8 +156,8 @@ extension TapeRecord: Storable {
     }
 }
 
-// A setting or state added by a later version is read as `unknown`, so that such a row hides neither its tape nor the
-// others; it stays in the row until that setting is changed.
+// A setting or state added by a later version is read as `unknown`, so such a row hides neither its tape nor others; it
+// stays in the row until that setting is changed.
 
 extension TapeRecord.Orientation: Extensible { static var unknown: Self { .portrait } }
 
@@ -250,7 +250,7 @@ extension LibraryStore {
     }
 
     /// Changes the title and settings of a tape, and `updatedAt` if anything differs; ID, other times, association and
-    /// first content stay the same. nil if it no longer exists.
+    /// first content stay the same. nil if the tape no longer exists.
     public func changeTape(
         _ id: String,
         at now: Date,
@@ -314,15 +314,15 @@ extension LibraryStore {
         }
     }
 
-    /// Removes a tape with all its data, and writes and returns the tombstones of its albums if they are to be deleted
-    /// too, in one transaction (rule R11). An album that another tape also uses gets no tombstone. nil if the tape no
-    /// longer exists.
+    /// Removes a tape with all its data, and writes and returns the tombstones of its albums if they are also to be
+    /// deleted, in one transaction (rule R11). An album that another tape also uses does not get a tombstone. nil if
+    /// the tape no longer exists.
     public func deleteTape(_ id: String, deletingAlbums isDeletionPending: Bool) throws(StoreError) -> [AlbumTombstone]?
     {
         try connection.write { db in
             guard let tape = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
             let links = isDeletionPending ? try Self.links(db, where: "tape_id = ?", [id]) : []
-            // Clips, links, intents and assets are removed with it.
+            // Clips, links, intents and assets are removed with the tape.
             try Stored<TapeRecord>.deleteOne(db, key: id)
             return try links.compactMap { link in
                 let key: StatementArguments = [link.libraryID, link.albumID]

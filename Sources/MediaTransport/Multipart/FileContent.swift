@@ -3,7 +3,7 @@ internal import MediaSystem
 
 /// A file, open for reading, with the length that was measured when it was opened.
 public final class FileContent: Sendable {
-    /// The open file; closed when the last reference is released, unless it is another object's.
+    /// The open file; closed when the last reference is released, unless it belongs to another object.
     public let descriptor: Int32
     /// Bytes to send: the size at opening (`fstat`). Bytes appended later are not sent.
     public let byteCount: Int64
@@ -33,7 +33,7 @@ public final class FileContent: Sendable {
         self.checkUnchanged = checkUnchanged
     }
 
-    /// Whether the file is as it was when it was opened, as far as that can be checked without reading it.
+    /// Whether the file is unchanged since it was opened, as far as that can be checked without reading it.
     public var isUnchanged: Bool { checkUnchanged() }
 
     deinit {
@@ -60,7 +60,7 @@ public final class FileContent: Sendable {
 
 /// Why a file could not be read to its measured length.
 public enum FileContentError: Error, Sendable, Equatable {
-    /// The file became shorter while it was being sent. Lengths in bytes.
+    /// The file became shorter while it was being sent. Lengths are in bytes.
     case shrank(expected: Int64, actual: Int64)
     /// The read failed.
     case unreadable(errno: Int32)

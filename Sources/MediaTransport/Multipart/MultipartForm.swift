@@ -3,7 +3,7 @@ internal import MediaSystem
 
 /// A `multipart/form-data` body (RFC 7578): text fields in order, then one file.
 ///
-/// Header and footer are kept in memory. The file is not: it is read with `pread` directly into the buffer that is
+/// The header and footer are kept in memory. The file is not: it is read with `pread` directly into the buffer that is
 /// sent. The exact length is known before the first byte.
 public struct MultipartForm: RequestBody {
     /// Separates the parts (RFC 2046 section 5.1.1).
@@ -60,8 +60,8 @@ public struct MultipartForm: RequestBody {
         byteCount = Int64(header.count) + file.byteCount + Int64(footer.count)
     }
 
-    /// 24 dashes and 128 random bits in hexadecimal, the same form as in `curl`, which servers and firewalls accept; 56
-    /// of the 70 characters that RFC 2046 section 5.1.1 allows.
+    /// 24 dashes and 128 random bits in hexadecimal, the form that `curl` uses and that servers and firewalls accept;
+    /// 56 of the 70 characters that RFC 2046 section 5.1.1 allows.
     public static func randomBoundary() -> String {
         var generator = RandomBlock()
         let bits = [generator.next() as UInt64, generator.next()]
@@ -144,7 +144,7 @@ extension MultipartForm {
 
 /// Receives the bytes of a file as they are sent, for example to hash them. Called on the transfer loop's thread.
 public protocol ByteTap: Sendable {
-    /// The next bytes. They are valid during the call only.
+    /// Receives the next bytes, which are valid only during the call.
     func append(_ bytes: UnsafeRawBufferPointer)
     /// The body starts again from offset 0.
     func restart()

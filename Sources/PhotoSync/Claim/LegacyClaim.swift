@@ -6,7 +6,7 @@ public import MediaTransport
 
 /// Claims legacy photos for this machine's device (photosync contract section 7).
 ///
-/// A claim cannot be undone. Only IDs of the user's own listing are sent, since the server would also claim another
+/// A claim cannot be undone. Only IDs in the user's own listing are sent, since the server would also claim another
 /// user's photos.
 public struct LegacyClaim: Sendable {
     /// The photos to claim.
@@ -17,7 +17,7 @@ public struct LegacyClaim: Sendable {
         case ids([String])
     }
 
-    /// IDs per request. The server has no limit on IDs, but allows 30 seconds per request.
+    /// Number of IDs per request. The server has no limit on IDs, but allows 30 seconds per request.
     static let blockSize = 500
 
     let account: SyncAccount
@@ -29,7 +29,7 @@ public struct LegacyClaim: Sendable {
     /// Lists the user's legacy photos from a new server listing, oldest upload first, and returns their number. `body` is
     /// called with batches of up to 500 photos, after the whole listing has been verified.
     ///
-    /// - Throws: `PhotoSyncError`: the errors of `Pull.run` for an invalid listing, and errors thrown by `body`.
+    /// - Throws: `PhotoSyncError`: errors from `Pull.run` for an invalid listing, and errors thrown by `body`.
     public func list(
         control: TransferControl = TransferControl(),
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
@@ -80,11 +80,11 @@ public struct LegacyClaim: Sendable {
     /// Claims the planned photos in blocks of 500, then lists again to count them, since the counts in the server's
     /// responses are not reliable.
     ///
-    /// Safe to repeat: photos claimed earlier stay claimed and are counted as already claimed. A stop of `control` ends
-    /// queries, sends no further request, and waits for the response to a claim as long as it specifies.
+    /// Safe to repeat: photos claimed earlier stay claimed and are counted as already claimed. Stopping `control` ends
+    /// queries, prevents further requests, and waits for the response to a claim for as long as `control` specifies.
     ///
     /// - Throws: `PhotoSyncError`: `.noDevice`, `.invalidDevice` if the server's list of the user's devices does not
-    ///   contain this machine, and the errors of `Pull.run` for an invalid listing. Earlier blocks may already be
+    ///   contain this machine, and errors from `Pull.run` for an invalid listing. Earlier blocks may already be
     ///   claimed.
     public func run(
         _ plan: ClaimPlan,
@@ -194,13 +194,13 @@ public struct ClaimPlan: Sendable, Equatable {
 
 /// The result of a claim, determined by counting the photos again.
 public struct ClaimResult: Sendable, Equatable {
-    /// Requested photos that now belong to this device.
+    /// Number of requested photos that now belong to this device.
     public var claimed: Int64
-    /// Photos assigned to another device, before or during the claim.
+    /// Number of photos assigned to another device, before or during the claim.
     public var alreadyClaimed: Int64
-    /// Requested photos that are still legacy or were deleted, and unknown IDs.
+    /// Number of requested photos that are still legacy or were deleted, plus unknown IDs.
     public var failed: Int64
-    /// Remaining legacy photos.
+    /// Number of remaining legacy photos.
     public var remaining: Int64
     /// The server's counts after the claim.
     public var after: SyncStatus

@@ -60,7 +60,7 @@ public struct DeviceRegistration: Sendable {
     // MARK: Devices
 
     /// Returns the registered device of this machine if the user owns it. A server returns the device of a known token
-    /// regardless of its owner (trap 10), and fails only when photos are claimed for it.
+    /// regardless of its owner (trap 10), and fails only when photos are claimed for that device.
     private func ownDevice(
         of user: PhotoSyncClient,
         _ registered: RegisteredDevice? = nil
@@ -109,7 +109,7 @@ enum DeviceName {
     /// Maximum length in characters.
     private static let longest = 100
 
-    /// A name that servers accept (they reject an empty one) and other clients can display.
+    /// A name that servers accept (they reject empty names) and other clients can display.
     static func cleaned(_ name: String) -> String {
         let visible = String(String.UnicodeScalarView(name.unicodeScalars.filter { !isControl($0) }))
         let cut = String(visible.trimmingBlanks().prefix(longest)).trimmingBlanks()

@@ -7,8 +7,8 @@ struct AbandonedDownloads: Sendable {
     let account: SyncAccount
     let copies: LocalCopies
 
-    /// Removes the partial files and the reserved names of photos that are no longer on the server, or of which this
-    /// machine has another copy. Partial files in use by another process are kept. Blocks.
+    /// Removes the partial files and the reserved names of photos that are no longer on the server, or that have
+    /// another copy on this machine. Partial files in use by another process are kept. Blocks.
     ///
     /// - Throws: `StoreError`.
     func remove() throws {
@@ -24,10 +24,10 @@ struct AbandonedDownloads: Sendable {
 
     /// Removes the partial file of a planned copy.
     ///
-    /// - Returns: Whether it certainly no longer exists.
+    /// - Returns: Whether the file certainly no longer exists.
     @discardableResult static func removePart(of copy: PhotoCopy) -> Bool {
         guard let name = copy.temporaryName, let part = copy.temporaryPath else { return true }
-        // The disk of a missing directory may not be mounted.
+        // The directory may be missing because its disk is not mounted.
         guard let slash = copy.path.lastIndex(of: UInt8(ascii: "/")),
             let directory = try? TargetDirectory.open(Array(copy.path[..<slash]), creating: false)
         else { return false }

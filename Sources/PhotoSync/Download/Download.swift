@@ -48,7 +48,7 @@ public struct Download: Sendable {
     /// failed photo keeps its name for the next run.
     ///
     /// A modified local copy is kept, and its photo is reported as `.present` with the error `.changedSinceUpload`; a
-    /// photo selected by its ID is instead downloaded under another name.
+    /// photo selected by its ID is instead downloaded under a different name.
     ///
     /// `directory` is an absolute path, as bytes; it is created if missing. A stop cancels running downloads. `onItem` is
     /// called with the result of each photo; it and `progress` are called from any thread, one call at a time. Failures
@@ -81,8 +81,8 @@ public struct Download: Sendable {
     /// directories. If its file exists, it is `.present` and not requested again. Each file is written under a
     /// temporary name, checked to be a complete JPEG, and renamed without replacing anything.
     ///
-    /// `includesPresent`: whether `.missing` and `.since` include photos that have a copy on this machine. The other
-    /// parameters and the errors are those of `run`.
+    /// `includesPresent` is whether `.missing` and `.since` include photos that have a copy on this machine. The other
+    /// parameters and the errors are as for `run`.
     public func runThumbnails(
         _ selection: Selection,
         includesPresent: Bool = true,
@@ -140,7 +140,7 @@ public struct DownloadItem: Sendable {
         case undeliverable
         /// Written: the server's thumbnail, not the photo itself.
         case thumbnail
-        /// The server has no thumbnail of the photo.
+        /// The server has no thumbnail for the photo.
         case unavailable
         /// Failed; no file was stored under its name.
         case failed
@@ -150,7 +150,7 @@ public struct DownloadItem: Sendable {
 
     /// ID of the photo; for an unknown ID, only the ID, `state` and `error` are set.
     public var id: String
-    /// Its original name; nil for an unknown ID.
+    /// The photo's original name; nil for an unknown ID.
     public var originalFilename: String?
     public var state: State
     /// The existing or planned path.
@@ -163,7 +163,7 @@ public struct DownloadItem: Sendable {
     public var serverSHA256: String?
     /// Bytes received over the network.
     public var bytesReceived: Int64 = 0
-    /// Whether it resumed an earlier download.
+    /// Whether this resumed an earlier download.
     public var isResumed: Bool = false
     public var attempts: Int = 0
     public var error: PhotoSyncError?
@@ -174,9 +174,9 @@ public struct DownloadItem: Sendable {
 /// Progress of a download.
 public struct DownloadProgress: Sendable, Equatable {
     public var photos: Int64 = 0
-    /// Finished photos.
+    /// Number of finished photos.
     public var photosDone: Int64 = 0
-    /// Bytes to download, by the uploaded sizes; the sizes of the stored files may differ slightly.
+    /// Bytes to download, according to the uploaded sizes; the sizes of the stored files may differ slightly.
     public var bytes: Int64 = 0
     public var bytesReceived: Int64 = 0
 

@@ -6,14 +6,14 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Assigns file names to photos in the order of the index, so that repeated runs assign the same names.
+/// Assigns file names to photos in the order of the index, so repeated runs assign the same names.
 ///
-/// A name is free if no file in the directory, no copy in the library and no photo of this run has it, ignoring case.
+/// A name is free if no file in the directory, no copy in the library and no photo in this run has it, ignoring case.
 /// It is reserved in the library before the first request, and stays reserved if the download fails.
 actor DownloadPlanner {
     private typealias Keys = Set<Int>
 
-    /// Number of directory listings kept. Photos are in upload order, so most of them are grouped by month.
+    /// Number of directory listings kept. Photos are in upload order, so most are grouped by month.
     private static let remembered = 16
 
     private let account: SyncAccount
@@ -27,7 +27,7 @@ actor DownloadPlanner {
     /// unlikely, and only adds a number to a name unnecessarily.
     private var listings: [String: Keys] = [:]
     private var listed: [String] = []
-    /// The last number assigned to each name, so that 1,000 photos with one name do not test every number.
+    /// The last number assigned to each name, so 1,000 photos with one name do not test every number.
     private var lastNumbers: [Int: Int] = [:]
     /// Names reserved for photos that are not downloaded yet.
     private var reserved: [String: Keys]?
@@ -59,7 +59,7 @@ actor DownloadPlanner {
         return plans
     }
 
-    /// Assigns another name after a file was created under the planned one. The temporary file keeps its name.
+    /// Assigns a different name after a file was created under the planned one. The temporary file keeps its name.
     func rename(_ plan: PlannedDownload) async throws(StoreError) -> PlannedDownload {
         var renamed = plan
         listings[plan.place.directory]?.insert(Self.hash(plan.place.name))
@@ -113,7 +113,7 @@ actor DownloadPlanner {
             } else {
                 plan.copy = known
                 plan.copy.account = key
-                // The listing may have changed.
+                // The listing may have changed since then.
                 plan.copy.serverSHA256 = photo.sha256
             }
             break
@@ -305,7 +305,7 @@ struct DownloadCandidates: Sendable {
             let block = photos.compactMap { photo -> Candidate? in
                 let holding = holdings[photo.id] ?? LocalCopies.Holding()
                 if holding.unchanged != nil { return nil }
-                // Do not download a photo again every night because the user edited the copy.
+                // A photo must not be downloaded again every night because the user edited the copy.
                 if let changed = holding.changed { return .present(photo, changed, .changed) }
                 if let (copy, reason) = holding.inaccessible {
                     return .present(photo, copy, .inaccessible(reason: reason))
@@ -358,13 +358,13 @@ struct DownloadPlace: Sendable, Hashable {
 /// The local copies of some photos, from the library and the files' metadata.
 struct LocalCopies {
     enum Condition: Equatable {
-        /// Same size and modification time.
+        /// The size and modification time are unchanged.
         case unchanged
         /// Modified by the user.
         case changed
         /// Does not exist.
         case vanished
-        /// It is unknown whether it exists, for example because its directory cannot be read.
+        /// Whether the file exists is unknown, for example because its directory cannot be read.
         case inaccessible(reason: String)
     }
 
@@ -379,7 +379,7 @@ struct LocalCopies {
     let library: LibraryStore
     let server: String
     let hashing: TreeHashing
-    /// Whether a copy with the recorded size and modification time is read as well.
+    /// Whether even a copy with the recorded size and modification time is read.
     let readsContent: Bool
     let control: TransferControl
 
@@ -409,7 +409,7 @@ struct LocalCopies {
     }
 
     private func add(_ copy: PhotoCopy, to holding: inout Holding) {
-        // Another photo now has this name.
+        // A different photo now has this name.
         guard copy.state != .replaced else { return }
         guard copy.state == .present else {
             holding.names.append(copy)
@@ -429,7 +429,7 @@ struct LocalCopies {
     static func condition(of copy: PhotoCopy) -> Condition {
         guard let found = FileIdentity(ofRegularFile: copy.path) else {
             let error = FileIdentity.errorCode(of: copy.path)
-            // Something other than a file may have replaced it.
+            // Something other than a file may have replaced the copy.
             let isVanished = error == 0 || FileIdentity.isMissing(copy.path)
             return isVanished ? .vanished : .inaccessible(reason: SystemError.words(error))
         }

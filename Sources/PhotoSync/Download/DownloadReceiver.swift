@@ -18,13 +18,13 @@ final class DownloadReceiver: ResponseReceiver {
         var received: Int64 = 0
         /// Bytes of this response not yet reported as progress.
         var unreported: Int64 = 0
-        /// Writeback was started up to here.
+        /// Writeback was started up to this offset.
         var writebackEnd: Int64
-        /// Whether the response does not continue the partial file, so it must be downloaded from the start.
+        /// Whether the response does not continue the partial file, which must then be downloaded from the start.
         var mustStartOver = false
     }
 
-    /// Bytes between two starts of writeback.
+    /// Number of bytes after which writeback is started again.
     private static let writebackStep: Int64 = 8 << 20
 
     private let file: PartialFile
@@ -58,8 +58,8 @@ final class DownloadReceiver: ResponseReceiver {
     var result: State { state.withLock { $0 } }
 
     /// Returns the digest of the complete file and the evidence that it is the photo, by the rules of contract section
-    /// 6 and new fact 1. The hash is compared first: a file with the right hash is correct regardless of the ID that
-    /// its camera wrote. `knownDigests` are the digests of verified downloads of the photo.
+    /// 6 and new fact 1. The hash is compared first: a file with the right hash is correct regardless of the ID written
+    /// by the camera. `knownDigests` contains the digests of verified downloads of the photo.
     func judge(knownDigests: [String] = []) async throws(PhotoSyncError) -> (digest: String, evidence: PhotoEvidence) {
         let state = result
         guard let total = state.head?.totalBytes, state.position == total else {
@@ -102,7 +102,7 @@ final class DownloadReceiver: ResponseReceiver {
         try state.withLock { state in
             if download.status == 206 { try checkRange(download, total, &state) }
             do throws(FileWriteError) {
-                // A 200 to a range request: the server's file has changed.
+                // A 200 in response to a range request: the server's file has changed.
                 if download.status == 200, state.position > 0 {
                     try file.truncate(to: 0)
                     pipeline.restart()
@@ -150,7 +150,7 @@ final class DownloadReceiver: ResponseReceiver {
     }
 
     /// The bytes of a photo ID never change. If the listing and the download have different digests, one of them
-    /// belongs to another photo, and it is unknown which.
+    /// belongs to a different photo, and it is unknown which.
     private func checkDigest(_ head: DownloadHead) throws {
         guard let reported = head.sha256, reported != photo.sha256 else { return }
         let detail = "the SHA-256 of the download differs from the listing"

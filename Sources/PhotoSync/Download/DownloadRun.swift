@@ -28,7 +28,7 @@ struct DownloadSession: Sendable {
 
     /// Plans the candidates block by block, and processes each planned photo in a task, at most `jobs` in parallel.
     /// `plan` reports photos that are not to be downloaded, and returns the others. `canceled` is the result for a
-    /// photo that was not started. If an error of `process` ends the run, the running tasks are canceled. Returns the
+    /// photo that was not started. If an error from `process` ends the run, the running tasks are canceled. Returns the
     /// error that stopped the run.
     func forEach<Work: Sendable>(
         plan: ([DownloadCandidates.Candidate]) async throws(PhotoSyncError) -> [Work],
@@ -193,7 +193,7 @@ enum DownloadTarget {
     static func open(_ path: [UInt8], isDryRun: Bool) throws(PhotoSyncError) -> TargetDirectory? {
         try PhotoSyncError.writing { () throws(FileWriteError) in
             guard let target = try TargetDirectory.open(path, creating: !isDryRun) else { return nil }
-            // Two runs would assign two names to one photo, and download it twice.
+            // Two concurrent runs would assign two names to one photo, and download it twice.
             if !isDryRun { try target.lock() }
             return target
         }

@@ -5,9 +5,9 @@ internal import MediaTransport
 internal import Synchronization
 
 /// Finds photos among the files in the target directory that the library does not record, for example because the data
-/// directory is new. Otherwise, these photos would be downloaded a second time under another name.
+/// directory is new. Otherwise, these photos would be downloaded a second time under a different name.
 final class ExistingFiles: Sendable {
-    /// Number of listings kept, to bound memory. Photos are in upload order, so most of them are grouped by month.
+    /// Number of listings kept, to bound memory. Photos are in upload order, so most are grouped by month.
     private static let remembered = 16
 
     private let session: DownloadSession
@@ -33,7 +33,7 @@ final class ExistingFiles: Sendable {
     }
 
     /// Photos of one month whose names differ at most in their number, and the unrecorded files with such names. The
-    /// files are compared once with all of these photos, since some programs give thousands of photos one name.
+    /// files are compared once with all of these photos, since some programs give thousands of photos the same name.
     private struct Series: Sendable {
         var files: [File]
         var photos: [PhotoRecord] = []
@@ -44,7 +44,7 @@ final class ExistingFiles: Sendable {
         let path: [UInt8]
     }
 
-    /// The files that are copies of these photos, by photo ID. Only files with the name of the photo, with or without a
+    /// The files that are copies of these photos, by photo ID. Only files with the photo's name, with or without a
     /// number, are read. Nothing is stored.
     ///
     /// - Throws: `StoreError`; a `PhotoSyncError` that would make all photos fail.
@@ -84,7 +84,7 @@ final class ExistingFiles: Sendable {
         }
     }
 
-    /// Equal for names that differ only in case or in their number.
+    /// The series of a name: equal for names that differ only in case or in their number.
     private static func series(of name: String) -> String {
         SafeFileName.key(of: SafeFileName.withoutNumber(name) ?? name)
     }
@@ -170,7 +170,7 @@ final class ExistingFiles: Sendable {
         }
     }
 
-    /// Whether the server's file has this length; false if the server fails for this photo only.
+    /// Whether the server's file has this length; false if the request fails for this photo only.
     private func isStored(_ id: String, byteCount: Int64) async throws(PhotoSyncError) -> Bool {
         do throws(PhotoSyncError) {
             let file = try await session.account.client.storedFile(of: id, control: session.control)

@@ -27,8 +27,8 @@ struct PhotoDownload {
     let context: DownloadContext
     var plan: PlannedDownload
     var item: DownloadItem
-    /// Whether the first bytes of the file are known to be the received ones. After a power loss, the file may have the
-    /// right length but the wrong bytes.
+    /// Whether the first bytes of the file are known to be those that were received. After a power loss, the file may
+    /// have the right length but the wrong bytes.
     var isPartVerified = false
 
     var session: DownloadSession { context.session }
@@ -83,7 +83,7 @@ struct PhotoDownload {
         }
         guard let month else { throw PhotoSyncError(.targetUnusable, path: context.target.path) }
         if let abandoned = plan.abandoned {
-            // In use by another process, or not a file of mediactl: keep it.
+            // In use by another process, or not created by mediactl: keep it.
             try? PartialFile.open(abandoned, in: month).discard()
         }
         return month
@@ -95,7 +95,7 @@ struct PhotoDownload {
             let found = FileIdentity(ofRegularFile: plan.copy.path), found.isProbablyUnchanged(since: known)
         else { return false }
         try PhotoSyncError.writing { () throws(FileWriteError) in
-            // Where a rename is a link followed by an unlink, the run may have been interrupted between the two.
+            // If a rename is a link followed by an unlink, the run may have been interrupted between the two.
             let temporary = Array(plan.temporaryName.utf8)
             if try directory.status(of: temporary)?.isProbablyUnchanged(since: known) == true {
                 try directory.remove(temporary)
@@ -187,8 +187,8 @@ struct PhotoDownload {
         }
     }
 
-    /// Number of trusted bytes from an earlier attempt. At least one byte is left to request, so that the response
-    /// shows whether the server's file is unchanged.
+    /// Number of trusted bytes from an earlier attempt. At least one byte is left to request, so the response shows
+    /// whether the server's file is unchanged.
     func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
         guard plan.copy.lastModified != nil, let total = plan.copy.totalBytes else { return 0 }
         // The digest of a rewritten file is unknown, so every byte must have been received by this process.
@@ -276,7 +276,7 @@ extension PhotoSyncError {
         switch code {
         case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
         case .transport: transport?.isBeforeRequest == true
-        // Past the time limit of an outage, every further photo would wait just as long.
+        // Past the time limit of an outage, each additional photo would wait just as long.
         case .serverError: isRetryable && options.retry.timeLimit != nil
         default: false
         }
@@ -324,7 +324,7 @@ extension PhotoDownload {
                 try await becomePresent(digest, identity: published)
                 return
             } catch {
-                // Another file was created under this name in the meantime.
+                // A different file was created under this name in the meantime.
                 guard error.code == .targetExists else { throw error }
             }
             let taken = plan

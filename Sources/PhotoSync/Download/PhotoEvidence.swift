@@ -5,11 +5,11 @@ internal import MediaSystem
 /// The evidence that a file is a photo that the server has rewritten: intact structure, dimensions, a plausible length,
 /// and the photo's ID, which the server writes into the file (photosync contract, new fact 1).
 ///
-/// Used only if the hash of the file differs from the listed one, since cameras write `ImageUniqueID` as well.
+/// Used only if the hash of the file differs from the listed hash, since cameras write `ImageUniqueID` as well.
 enum PhotoEvidence: Equatable {
     /// The file is the photo.
     case photo
-    /// The file contains the ID of another photo.
+    /// The file contains the ID of a different photo.
     case otherPhoto(stamp: String)
     /// The reason why the file could not be identified as the photo.
     case unverified(String)

@@ -7,7 +7,7 @@ internal import MediaTransport
 
 extension PhotoSyncClient {
     /// `GET /api/photos/{id}/thumbnail` (photosync contract section 6): the bytes of the image; nil if the server has
-    /// no thumbnail of the photo.
+    /// no thumbnail for the photo.
     ///
     /// - Throws: `PhotoSyncError`: `.notFound` for an unknown photo, `.unexpectedResponse` for anything other than a JPEG
     ///   of at most 4 MiB.
@@ -27,8 +27,8 @@ extension PhotoSyncClient {
     }
 }
 
-/// Downloads thumbnails. Their names are derived from the IDs alone, so the files themselves show which ones exist, and
-/// the library stores nothing about them.
+/// Downloads thumbnails. Their names are derived from the IDs alone, so the files themselves show which thumbnails
+/// exist, and the library stores nothing about them.
 struct ThumbnailRun: Sendable {
     let session: DownloadSession
     /// Whether the photos were specified by ID; a missing thumbnail is then an error.
@@ -48,7 +48,7 @@ struct ThumbnailRun: Sendable {
         block.compactMap { candidate in
             switch candidate {
             case .wanted(let photo, _): return photo
-            // A modified copy; its photo is not missing.
+            // The copy was modified; its photo is not missing.
             case .present: return nil
             case .unknown(let id):
                 session.report.end(DownloadItem(unknown: id))

@@ -9,7 +9,7 @@ struct UnverifiedFile: Sendable {
     let name: String
     let identity: FileIdentity
 
-    /// nil for a copy in another state.
+    /// nil for a copy in a different state.
     init?(_ copy: PhotoCopy) {
         guard copy.state == .unverified, let name = copy.temporaryName, let identity = copy.identity else { return nil }
         self.name = name
@@ -31,7 +31,7 @@ struct UnverifiedFile: Sendable {
 }
 
 extension PhotoCopy {
-    /// The path of the file, which for an unverified download is not that of the photo.
+    /// The path of the file, which differs from the photo's path for an unverified download.
     var storedPath: [UInt8] { state == .unverified ? temporaryPath ?? path : path }
 
     /// The path of the temporary or unverified file.
@@ -41,7 +41,7 @@ extension PhotoCopy {
         return Array(directory) + Array(temporaryName.utf8)
     }
 
-    /// Whether there is a file other than a partial one, or one may be there but is not accessible.
+    /// Whether there is, or may be at an inaccessible path, a file other than a partial one.
     var hasFile: Bool { state != .planned && !FileIdentity.isMissing(storedPath) }
 }
 
@@ -84,7 +84,7 @@ extension PhotoDownload {
         item.error = PhotoSyncError(.unverifiedPhoto, detail: reason, path: item.path, photoID: photo.id)
     }
 
-    /// Removes the file that an earlier run could not verify, unless it was modified since.
+    /// Removes the file that an earlier run could not verify, unless it has since been modified.
     func removeUnverified(in directory: TargetDirectory? = nil) {
         guard let earlier = plan.unverified else { return }
         let name = Array(earlier.name.utf8)

@@ -26,7 +26,7 @@ struct Listing: Sendable {
         /// All pages of this run are stored, but it is not yet recorded as complete.
         var run: SyncRun
         var restarts: Int
-        /// Whether an earlier process stored its last page, so this one requested none.
+        /// Whether an earlier process stored the last page, so this process did not request any.
         var isOfEarlierProcess: Bool
     }
 
@@ -40,7 +40,7 @@ struct Listing: Sendable {
     let account: SyncAccount
     /// Identifies the owner of the photos in the index; see `SyncIndex.begin`.
     let accountKey: String
-    /// Whether the index has all photos after an incremental run, not only those of that run.
+    /// Whether the index has all photos after an incremental run, not only those listed by that run.
     let isIndexOfAll: Bool
     let maximumRestarts: Int
 
@@ -83,7 +83,7 @@ struct Listing: Sendable {
         let observer = control.observeStop { requests.abandon() }
         defer { control.endObserving(observer) }
 
-        // Report the pages of an earlier process, even if none is added.
+        // Reports the pages stored by an earlier process, even if no page is added.
         if start.isResumed { progress(start) }
         var run = start
         var largestTotal = run.totalCount
@@ -196,7 +196,7 @@ struct Listing: Sendable {
 
     /// Compares the counts after the last page.
     ///
-    /// `totalCount` counts all photos, not those of an incremental listing (trap 19); an index with fewer photos than
+    /// `totalCount` counts all photos, not those in an incremental listing (trap 19); an index with fewer photos than
     /// that is incomplete.
     private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> PassResult {
         let known: Int64
@@ -246,7 +246,7 @@ struct LiveListing: Sendable {
     let server: String
     let outcome: Listing.Outcome
 
-    /// - Throws: `PhotoSyncError`, like `Listing.store`.
+    /// - Throws: `PhotoSyncError`, as for `Listing.store`.
     static func make(
         of account: SyncAccount,
         _ kind: SyncRun.Kind = .full,
@@ -269,7 +269,7 @@ struct LiveListing: Sendable {
         return LiveListing(index: index, server: account.server, outcome: outcome)
     }
 
-    /// The photos that an incremental pull would list now.
+    /// Lists the photos that an incremental pull would currently list.
     static func ofNews(
         for account: SyncAccount,
         _ control: TransferControl
@@ -287,7 +287,7 @@ struct LiveListing: Sendable {
         get throws(StoreError) { try index.counts(of: server, device: nil).legacy }
     }
 
-    /// The changes that pulling this listing into another index would make, without deletions.
+    /// The changes that pulling this listing into a different index would make, without deletions.
     func changes(to other: SyncIndex) throws -> SyncChanges {
         var changes = SyncChanges()
         try index.forEachBlock(of: server, where: PhotoFilter()) { block in
@@ -313,18 +313,19 @@ struct LiveListing: Sendable {
 }
 
 extension SyncIndex {
-    /// Photos not marked as deleted, by ID.
+    /// Photos that are not marked as deleted, by ID.
     func photosByID(_ ids: [String], of server: String) throws(StoreError) -> [String: PhotoRecord] {
         Dictionary(try photos(ids, of: server).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
 extension SyncAccount {
-    /// Photos of the index not marked as deleted, by ID.
+    /// Photos in the index that are not marked as deleted, by ID.
     func photosByID(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
     }
-    /// Pages of this account's listing. Each request updates the `lastSyncAt` of `device` (contract section 4).
+    /// The source of the pages of this account's listing. Each request updates the `lastSyncAt` of `device` (contract
+    /// section 4).
     func source(pageSize: Int, device: String?) -> Listing.Source {
         let client = client
         return { (cursor, since, control) async throws(PhotoSyncError) in

@@ -14,9 +14,9 @@ public import MediaTransport
 public struct Pull: Sendable {
     /// Options of a pull.
     public struct Options: Sendable, Equatable {
-        /// Whether to list everything again. A first pull always does.
+        /// Whether to list everything again. A first pull always lists everything.
         public var isFull: Bool
-        /// Photos per page, 1 to 500.
+        /// Number of photos per page, 1 to 500.
         public var pageSize: Int
         /// How far an incremental run goes back before the latest known upload (contract section 5).
         public var overlap: Duration
@@ -27,7 +27,7 @@ public struct Pull: Sendable {
         /// Maximum age of the last full listing before everything is listed again; nil for no limit. A late row and a
         /// deletion can cancel each other out in the counts, and only a full listing finds both (contract, new fact 4).
         public var fullInterval: Duration?
-        /// How long to wait while another process lists the photos of this server.
+        /// How long to wait while another process lists the photos on this server.
         public var lockTimeout: Duration = .seconds(600)
 
         public init(
@@ -107,8 +107,8 @@ public struct Pull: Sendable {
         return age < 0 || age >= Double(interval.components.seconds)
     }
 
-    /// Adds the counts of index and server. The request for the server's counts may fail: the listing is complete
-    /// without them.
+    /// Adds the counts from the index and the server. The request for the server's counts may fail: the listing is
+    /// complete without them.
     private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
         var result = result
         result.counts = try await StoreWork.run { [account] in try account.counts() }
@@ -180,7 +180,7 @@ public struct Pull: Sendable {
         let total = live.outcome.run.totalCount
         let result = try await StoreWork.run { [account] in
             guard try account.state() != nil else {
-                // The index has no photos of this user; those of another user would be removed.
+                // The index has no photos owned by this user; photos owned by another user would be removed.
                 var changes = SyncChanges()
                 changes.added = live.outcome.run.photosSeen
                 return PullResult(live.outcome, changes)
@@ -242,22 +242,22 @@ extension PullResult {
 }
 
 extension SyncAccount {
-    /// Counts of the photos in the index.
+    /// The numbers of photos in the index.
     fileprivate func counts() throws(StoreError) -> PhotoCounts { try index.counts(of: server, device: deviceID) }
 }
 
 /// Progress of a pull.
 public struct PullProgress: Sendable, Equatable {
-    /// Distinct photos so far.
+    /// Number of distinct photos so far.
     public var photos: Int64
-    /// Pages so far.
+    /// Number of pages so far.
     public var pages: Int64
     /// Number of photos that a full run will list; nil for an incremental run (trap 19).
     public var expected: Int64?
     /// Number of the attempt, from 1.
     public var attempt: Int
-    /// ID of the process that is listing the photos of this server, 0 if unknown; nil if the pull is not waiting for
-    /// one.
+    /// ID of the process that is listing the photos on this server, 0 if unknown; nil if the pull is not waiting for a
+    /// process.
     public var waitsForProcess: Int32?
 }
 
@@ -265,22 +265,22 @@ public struct PullProgress: Sendable, Equatable {
 public struct PullResult: Sendable, Equatable {
     /// Whether everything was listed.
     public var isFull: Bool
-    /// Whether it resumed an earlier listing.
+    /// Whether the pull resumed an earlier listing.
     public var isResumed: Bool = false
-    /// Distinct photos that were listed.
+    /// Number of distinct photos that were listed.
     public var photos: Int64 = 0
-    /// Pages that were listed.
+    /// Number of pages that were listed.
     public var pages: Int64 = 0
     public var restarts: Int = 0
     public var changes: SyncChanges = SyncChanges()
-    /// The index as it is now.
+    /// The number of photos in the updated index.
     public var counts: PhotoCounts = PhotoCounts()
     /// The server's own counts after the run; nil if the request failed.
     public var status: SyncStatus?
 
     /// Whether only a full pull can make the index match the server: the server's counts after the run differ from the
     /// index's, because photos were deleted or claimed elsewhere, which an incremental listing does not show (contract
-    /// section 5), or changed during a full run. False without the server's counts, and after a dry run.
+    /// section 5), or changed during a full run. False if the server's counts are unknown, and after a dry run.
     public var advisesFull: Bool {
         status?.differs(from: counts) ?? false
     }
@@ -329,7 +329,7 @@ public struct SyncReport: Sendable {
     public enum Ownership: String, Sendable {
         /// An upload from this machine was in the user's own listing.
         case owned
-        /// An upload from this machine was not in it: the server has the defect of the published build.
+        /// An upload from this machine was not in the listing: the server has the defect of the published build.
         case ownerless
         /// Nothing has been uploaded from this machine yet.
         case unknown
@@ -341,9 +341,9 @@ public struct SyncReport: Sendable {
     public var status: SyncStatus?
     /// The server's version; nil if the request failed.
     public var version: ServerVersion?
-    /// The devices in the index, and the registered devices without a photo in it, by number of photos.
+    /// The devices in the index, and the registered devices that have no photos in it, by number of photos.
     public var devices: [DevicePhotos] = []
-    /// The error of the first failed request.
+    /// The error from the first failed request.
     public var failure: PhotoSyncError?
     /// State of the index; nil before the first pull, or if the index has another user's photos.
     public var state: SyncState?
@@ -351,7 +351,7 @@ public struct SyncReport: Sendable {
     /// Whether the server shows the ownership defect.
     public var ownership: Ownership
 
-    /// Queries server and index. An unreachable server is part of the report, not an error.
+    /// Queries the server and the index. An unreachable server is part of the report, not an error.
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable` only.
     public static func make(of account: SyncAccount) async throws(PhotoSyncError) -> SyncReport {

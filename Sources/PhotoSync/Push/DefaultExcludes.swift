@@ -7,13 +7,13 @@ enum DefaultExcludes {
     static let texts = [
         // Hidden directories, including .Trash-1000, .Trashes and .thumbnails.
         ".*/",
-        // Trash directories of Windows, Synology, QNAP and file managers.
+        // Trash directories used by Windows, Synology, QNAP and file managers.
         "$RECYCLE.BIN/", "RECYCLER/", "#recycle/", "@Recycle/", "[Tt]rash/", ".trashed-*",
-        // Thumbnails and metadata of NAS systems and of Windows.
+        // Thumbnails and metadata created by NAS systems and Windows.
         "@eaDir/", "[Tt]humbs.db", "[Dd]esktop.ini", "System Volume Information/", "lost+found/",
         // Thumbnails stored by `Download.runThumbnails`.
         "????????-????-????-????-????????????.thumbnail.jpg",
-        // Metadata of macOS, and photos that Android is still writing.
+        // Metadata created by macOS, and photos that Android is still writing.
         "._*", ".DS_Store", ".pending-*",
     ]
 

@@ -59,12 +59,12 @@ extension PhotoDeletion {
     }
 }
 
-/// Photos that were in this account and no longer are, according to the records of this machine:
+/// Photos that were in this account and no longer are, according to the records on this machine:
 ///
 /// - deletions stored in the library;
 /// - photos that are marked as deleted in the index but not yet stored in the library, because the pull was interrupted
 ///   right after its listing ended;
-/// - copies of this account's photos, including rewritten ones, of which a complete listing does not contain the photo.
+/// - copies, including rewritten ones, of photos in this account that a complete listing does not contain.
 struct DeletedPhotos {
     let account: SyncAccount
     private let key: String
@@ -82,7 +82,7 @@ struct DeletedPhotos {
         foundAt = account.now()
     }
 
-    /// For each of these digests of local bytes, the last deletion of a photo with these bytes. The caller must check
+    /// For each of these digests of local bytes, the last deletion of a photo with those bytes. The caller must check
     /// whether another photo with the same bytes is on the server.
     func withDigests(_ digests: [String]) throws -> [String: PhotoDeletion] {
         let (library, server) = (account.library, account.server)
@@ -103,7 +103,7 @@ struct DeletedPhotos {
         return found.compactMapValues(Self.last)
     }
 
-    /// The deletions of these photos, by ID; none for a photo that is on the server or was never there.
+    /// The deletions of these photos, by ID; a photo that is on the server, or that never was, has no deletion.
     func withIDs(_ ids: [String]) throws -> [String: PhotoDeletion] {
         var found = try stored(ids)
         guard isComplete else { return found }
@@ -144,7 +144,7 @@ extension OwnPhotos {
         try await StoreWork.run { [account] in try DeletedPhotos(account).withIDs(ids) }
     }
 
-    /// Returns the deletions that a listing that lacks these photos of the index would record.
+    /// Returns the deletions that would be recorded by a listing from which these photos in the index are missing.
     func deletions(of photos: [String: PhotoRecord]) async throws(PhotoSyncError) -> [String: PhotoDeletion] {
         try await StoreWork.run { [account] in
             let deleted = try DeletedPhotos(account)
@@ -152,7 +152,7 @@ extension OwnPhotos {
         }
     }
 
-    /// Stores deletions that are not stored yet.
+    /// Stores deletions that have not been stored yet.
     func store(_ deletions: [PhotoDeletion]) async throws(PhotoSyncError) {
         guard !deletions.isEmpty else { return }
         try await StoreWork.run { [account] in try account.library.add(deletions) }

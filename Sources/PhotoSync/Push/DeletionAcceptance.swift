@@ -29,7 +29,7 @@ public struct DeletionAcceptance: Sendable {
     let account: SyncAccount
     let hashes: HashCache
 
-    /// No request is sent. Files with a digest in `hashes` are not read again.
+    /// Nothing is sent. Files with a digest in `hashes` are not read again.
     public init(_ account: SyncAccount, hashes: HashCache) {
         self.account = account
         self.hashes = hashes
@@ -86,7 +86,7 @@ public struct DeletionAcceptance: Sendable {
         return found
     }
 
-    /// Finds deletions by the record of the file, which may have changed or be missing.
+    /// Finds deletions by the record of a file that may have changed or be missing.
     private func ofCopies(at path: [UInt8]) async throws(PhotoSyncError) -> [PhotoDeletion] {
         try await StoreWork.run { [account] in
             let copies = try account.copies(storedAt: path)
@@ -147,7 +147,7 @@ public struct DeletionAcceptance: Sendable {
 }
 
 extension SyncAccount {
-    /// The copies recorded at a path, absolute or relative, including one that could not be verified.
+    /// The copies recorded at a path, absolute or relative, including a copy that could not be verified.
     fileprivate func copies(storedAt path: [UInt8]) throws -> [PhotoCopy] {
         let absolute = PushCandidate(path: path, isNamed: true).absolutePath
         let photo = UnverifiedFile.photoPaths(of: absolute)

@@ -32,7 +32,7 @@ struct SentPhoto: Sendable {
     var photo: PhotoToSend
     var takenAt: PhotoTime?
     var receipt: PhotoReceipt
-    /// Body bytes of all attempts.
+    /// Body bytes sent in all attempts.
     var bytesSent: Int64
     var attempts: Int
 
@@ -68,7 +68,7 @@ struct PhotoSender: Sendable {
             failure.takenAt = try PhotoDate.of(file)
             let receipt = try await send(photo, file, &failure)
             guard (try? file.currentStatus()) == file.status else {
-                // The server may have received bytes other than those of this file.
+                // The server may have received bytes that differ from those of this file.
                 throw changed(photo, while: "it was being sent")
             }
             return .success(
@@ -274,8 +274,8 @@ struct OwnPhotos: Sendable {
         self.account = account
     }
 
-    /// Photos of the index with these bytes, and photos with a downloaded copy that has them: servers rewrite files,
-    /// and such a copy must not be uploaded as a new photo (trap 12).
+    /// Photos in the index with these bytes, and photos with a downloaded copy that has these bytes: servers rewrite
+    /// files, and such a copy must not be uploaded as a new photo (trap 12).
     ///
     /// - Returns: Photos by requested digest.
     func known(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
@@ -310,7 +310,7 @@ struct OwnPhotos: Sendable {
     }
 
     /// Records which local files are copies of which photos, one per path, unless already recorded. An earlier copy
-    /// with other bytes is kept as replaced, so that `Verification` still reports that the file has changed.
+    /// with different bytes is kept as replaced, so `Verification` still reports that the file has changed.
     func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
         let key = try account.indexKey()
@@ -336,9 +336,9 @@ struct OwnPhotos: Sendable {
         }
     }
 
-    /// Stores, for `sync status`, whether an upload of this run was in the user's own listing.
+    /// Stores, for `sync status`, whether an upload in this run was in the user's own listing.
     ///
-    /// A server that records no owners may have deleted photos by itself, so earlier deletions become uncertain.
+    /// A server that does not record owners may have deleted photos by itself, so earlier deletions become uncertain.
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
         try await StoreWork.run { [account] in
             try account.index.setOwnsUploads(isOwned, at: account.server)
@@ -346,8 +346,8 @@ struct OwnPhotos: Sendable {
         }
     }
 
-    /// Of several photos with the same bytes, the last uploaded one: a server stores the same bytes only once, so the
-    /// others were deleted.
+    /// The photos by digest. If several have the same bytes, the last uploaded one is used: a server stores the same
+    /// bytes only once, so the others were deleted.
     private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {
         Dictionary(photos.map { ($0.sha256, $0) }) { one, other in
             one.uploadedAt.microseconds < other.uploadedAt.microseconds ? other : one
@@ -357,7 +357,7 @@ struct OwnPhotos: Sendable {
     /// Photos with these bytes in the current listing. Changes neither the index nor the server; sending a device would
     /// update its `lastSyncAt` (contract section 4).
     ///
-    /// - Throws: `PhotoSyncError`, like a pull for an invalid listing.
+    /// - Throws: `PhotoSyncError`, as a pull does for an invalid listing.
     func listed(_ digests: [String], control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         guard !digests.isEmpty else { return [:] }
         let live = try await LiveListing.ofNews(for: account, control)

@@ -23,8 +23,8 @@ public struct Push: Sendable {
         public var retry: RetryPolicy
         /// Whether to upload files as new photos if they changed since they were uploaded or downloaded.
         public var sendsChanged: Bool
-        /// Whether to upload photos again if they were deleted on the server; if the deletion was accepted, only
-        /// specified files.
+        /// Whether to upload photos again if they were deleted on the server; if the deletion was accepted, this
+        /// applies only to specified files.
         public var restores: Bool
         /// Whether to exclude hidden directories, trash, thumbnails and system files in directories.
         public var usesDefaultExcludes: Bool
@@ -107,7 +107,7 @@ public struct PushItem: Sendable {
         case unconfirmed
         /// Already on the server and owned by the user.
         case present
-        /// Same bytes as another file in the run, which was uploaded (in a dry run: would be).
+        /// Has the same bytes as another file in the run, which was uploaded (in a dry run: would be uploaded).
         case duplicate
         /// On the server, but owned by another user or by no one (trap 11).
         case foreign
@@ -130,9 +130,9 @@ public struct PushItem: Sendable {
 
     public var path: [UInt8]
     public var state: State
-    /// Its size in bytes; nil if unknown.
+    /// The file's size in bytes; nil if unknown.
     public var sizeBytes: Int64?
-    /// Its SHA-256; nil if it was not read.
+    /// The file's SHA-256; nil if the file was not read.
     public var sha256: String?
     /// The photo's ID on the server.
     public var photoID: String?
@@ -141,7 +141,7 @@ public struct PushItem: Sendable {
     /// Body bytes sent.
     public var bytesSent: Int64 = 0
     public var attempts: Int = 0
-    /// Why it failed, was skipped, or was not started.
+    /// Why the file failed, was skipped, or was not started.
     public var error: PhotoSyncError?
     /// Whether the error ended the run, which then throws it.
     public var endsRun = false
@@ -149,21 +149,21 @@ public struct PushItem: Sendable {
 
 /// Progress of a push.
 public struct PushProgress: Sendable, Equatable {
-    /// Files found so far.
+    /// Number of files found so far.
     public var filesFound: Int = 0
-    /// Files with a known digest.
+    /// Number of files with a known digest.
     public var filesHashed: Int = 0
-    /// Files to upload known so far.
+    /// Number of files known so far that are to be uploaded.
     public var filesToSend: Int = 0
-    /// Files uploaded.
+    /// Number of files uploaded.
     public var filesSent: Int = 0
     /// Bytes read for hashing.
     public var bytesHashed: Int64 = 0
-    /// Bytes of the files to upload.
+    /// Total size in bytes of the files to upload.
     public var bytesToSend: Int64 = 0
     /// Bytes that the server's kernel has acknowledged.
     public var bytesSent: Int64 = 0
-    /// ID of the process that is pushing to this server, 0 if unknown; nil if the push is not waiting for one.
+    /// ID of the process that is pushing to this server, 0 if unknown; nil if the push is not waiting for a process.
     public var waitsForProcess: Int32?
 
     package init() {}
@@ -192,13 +192,14 @@ typealias PushReport = RunReport<PushResult>
 
 struct PushCandidate: Sendable {
     var path: [UInt8]
-    /// Whether the user specified it: an unsuitable file is then a failure; one found in a directory is skipped.
+    /// Whether the user specified the file. If so, an unsuitable file is a failure; an unsuitable file found in a
+    /// directory is skipped.
     var isNamed: Bool
 
     /// Extensions that servers accept, in lowercase (photosync contract 3.2).
     private static let extensions: Set<String> = ["jpg", "jpeg", "png", "gif", "webp", "heic", "heif"]
 
-    /// The last component. Invalid UTF-8 becomes U+FFFD, since the server stores names as text.
+    /// The last component of the path. Invalid UTF-8 becomes U+FFFD, since the server stores names as text.
     var fileName: String { path.fileName }
 
     var objection: PhotoSyncError? {
@@ -229,7 +230,7 @@ struct PushCandidate: Sendable {
 }
 
 struct PushPlan: Sendable {
-    /// Files to hash; each path once.
+    /// Files to hash; each path occurs once.
     var candidates: [PushCandidate] = []
     var ended: [PushItem] = []
 
@@ -242,7 +243,7 @@ struct PushPlan: Sendable {
             plan.ended += FileWalk.unreadLinks(of: walks).map { path in
                 PushCandidate(path: path, isNamed: false).refused(PhotoSyncError(.isDirectory, path: path))
             }
-            // A file may be both specified and found in a specified directory.
+            // A file may be specified and also found in a specified directory.
             if walked.count > 1 { plan.candidates = plan.candidates.uniqued(by: \.path) }
             return plan
         }

@@ -1,10 +1,10 @@
 internal import MediaStore
 internal import MediaSystem
 
-/// Determines which of the missing photos are new. The others are uploaded only if the user requests it.
+/// Determines which missing photos are new. Other photos are uploaded only if the user requests it.
 extension PushRun {
     /// Reports photos that were deleted on the server, and copies that changed since they were uploaded or downloaded.
-    /// The bytes of `missing` are not on the server; `known` are the indexed photos with these bytes. Returns the
+    /// The bytes of `missing` are not on the server; `known` contains the indexed photos with these bytes. Returns the
     /// photos to upload.
     func admit(
         _ missing: [PhotoToSend],
@@ -84,14 +84,15 @@ extension PushRun {
         return rest
     }
 
-    /// Marks empty files that had content when they were uploaded or downloaded. They cannot be uploaded on request.
+    /// Marks empty files that had content when they were uploaded or downloaded. Such files cannot be uploaded even on
+    /// request.
     func withChanged(_ ended: [PushItem]) async throws(PhotoSyncError) -> [PushItem] {
         func absolutePath(_ item: PushItem) -> [UInt8] {
             PushCandidate(path: item.path, isNamed: false).absolutePath
         }
         let empty = ended.filter { $0.error?.code == .emptyFile }
         guard !empty.isEmpty else { return ended }
-        // Not the digest of any copy.
+        // The empty string is not the digest of any copy.
         let changed = try await own.changedCopies(
             Dictionary(empty.map { (absolutePath($0), "") }) { first, _ in first }
         )

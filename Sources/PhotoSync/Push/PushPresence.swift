@@ -5,7 +5,7 @@ internal import MediaTransport
 /// (photosync contract section 5), and `/check` covers all users: a deleted photo whose bytes another user has would be
 /// reported as present.
 extension PushRun {
-    /// Updates the index. Lists everything if the photo counts of the index and the server then differ.
+    /// Updates the index. If the number of photos in the index then differs from that on the server, lists everything.
     func pullFirst() async throws(PhotoSyncError) {
         let result = try await pull()
         hasListedAll = result.isFull

@@ -18,7 +18,7 @@ extension PushRun {
     /// stamp, so a copy with a different length counts as changed.
     ///
     /// - Returns: The photos to upload.
-    /// - Throws: Errors of the stores.
+    /// - Throws: Errors from the stores.
     func withoutRecognized(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws -> [PhotoToSend] {
         let stamped = await Self.stamped(photos)
         let ids = Array(Set(stamped.map(\.id)))

@@ -4,7 +4,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// One push. Belongs to the task that runs it.
+/// One push. Used only by the task that runs it.
 ///
 /// Files are processed in blocks: hashed, looked up in the index, checked on the server, uploaded, and confirmed, while
 /// the next block is being hashed. A file is reported only after the last step, so success is never reported early.
@@ -26,7 +26,7 @@ final class PushRun {
     var fileOutcomes: [String: FileOutcome] = [:]
     private var repeats: [PhotoToSend] = []
     var unconfirmed: [SentPhoto] = []
-    /// Whether an upload of this run was in the user's own listing (photosync contract 3.5).
+    /// Whether an upload in this run was in the user's own listing (photosync contract 3.5).
     var isOwnershipVerified = false
     /// Number of consecutive files that failed in an outage.
     var lostInARow = 0
@@ -81,7 +81,7 @@ final class PushRun {
         return report.result
     }
 
-    /// Waits while another process pushes to this server: both would upload the same photos. nil for a dry run.
+    /// Waits while another process pushes to this server: both would upload the same photos. Returns nil for a dry run.
     private func lock() async throws(PhotoSyncError) -> SyncLock? {
         guard !options.isDryRun else { return nil }
         let lock = try await account.lock(.push, timeout: options.lockTimeout, control: control) {
@@ -211,8 +211,8 @@ final class PushRun {
         }
     }
 
-    /// Reports the files that have the same bytes as an earlier file, with its result; if that file failed, attempts
-    /// the next one.
+    /// Reports the files that have the same bytes as an earlier file, with the result of that file; if it failed,
+    /// attempts the next one.
     private func endRepeats() async throws {
         var now: [PhotoToSend] = []
         var later: [PhotoToSend] = []
@@ -299,10 +299,10 @@ struct PushBlock {
 }
 
 extension PushRun {
-    /// Looks up uploaded photos, and photos that already were on the server, in the user's own listing. Those of
-    /// `existing` are owned by the user if listed, otherwise by another user or no one (trap 11).
+    /// Looks up uploaded photos, and photos that were already on the server, in the user's own listing. Photos in
+    /// `existing` are owned by the user if they are listed, otherwise by another user or no one (trap 11).
     ///
-    /// - Throws: The errors of the pull; all photos then remain pending.
+    /// - Throws: Errors from the pull; all photos then remain pending.
     func confirm(_ existing: [PhotoToSend], _ block: inout PushBlock) async throws {
         guard !unconfirmed.isEmpty || !existing.isEmpty else { return }
         try await pull()
@@ -320,8 +320,8 @@ extension PushRun {
         try await endPresent(present, &block)
     }
 
-    /// Reports uploaded photos that are in the listing. Others remain pending: rows may appear late (contract section
-    /// 5).
+    /// Reports uploaded photos that are in the listing. Other photos remain pending: rows may appear late (contract
+    /// section 5).
     private func confirmSent() async throws {
         let records = try await own.withIDs(unconfirmed.map(\.receipt.id))
         var ended: [PushItem] = []
@@ -390,7 +390,7 @@ extension PushRun {
 }
 
 extension PushRun {
-    /// Uploads missing photos: sequentially until one of them is in the user's own listing, then in parallel.
+    /// Uploads missing photos: sequentially until one is in the user's own listing, then in parallel.
     ///
     /// - Throws: The error that ends the run; files that were not started remain pending in the block.
     func send(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws {
@@ -464,11 +464,11 @@ extension PushRun {
 
     // MARK: Ownership
 
-    /// Checks whether the photo just uploaded belongs to the user. Servers with the defect of the published build
-    /// record no owner, omit the photo from the listing, and delete it within an hour (photosync contract 3.5).
+    /// Checks whether the photo just uploaded belongs to the user. Servers with the defect of the published build do
+    /// not record the owner, omit the photo from the listing, and delete it within an hour (photosync contract 3.5).
     ///
-    /// - Throws: `.ownershipDefect` if it is not in the listing and the count has not grown. Growth may come from
-    ///   another device; the next upload is checked then.
+    /// - Throws: `.ownershipDefect` if the photo is not in the listing and the count has not grown. Growth may be
+    ///   caused by another device; in that case, the next upload is checked.
     private func verifyOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
         try await pull()
         if try await own.withIDs([sent.receipt.id]).isEmpty {

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// Computes the SHA-256 of many files on all cores.
 ///
-/// Files unchanged since they were cached are not opened. The others are read once, sequentially, with one buffer per
-/// thread to bound memory; a file that changes while it is read gets no digest.
+/// Files unchanged since they were cached are not opened. Other files are read once, sequentially, with one buffer per
+/// thread to bound memory; a file that changes while it is read does not get a digest.
 package struct TreeHashing: Sendable {
     package struct Digest: Sendable, Equatable {
         /// SHA-256, 64 lowercase hexadecimal digits.
@@ -35,9 +35,9 @@ package struct TreeHashing: Sendable {
         self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    /// The outcomes of at most a few thousand files, in their order; `forEachBlock` takes any number. A stop stops
-    /// reading after the current block; files without a digest are then `.cancelled`. `onRead` is called with the
-    /// number of bytes read, block by block, from any thread and possibly concurrently.
+    /// The outcomes for at most a few thousand files, in the order of the files; `forEachBlock` accepts any number. A
+    /// stop stops reading after the current block; files without a digest are then `.cancelled`. `onRead` is called
+    /// with the number of bytes read, block by block, from any thread and possibly concurrently.
     package func digests(
         of paths: [[UInt8]],
         control: TransferControl = TransferControl(),
@@ -59,8 +59,8 @@ package struct TreeHashing: Sendable {
     }
 
     /// Like `digests`, for any number of files; each block of `blockSize` files is hashed while `body` processes the
-    /// previous one. No block is started after a stop. `body` receives a block's range in `paths` and its outcomes; an
-    /// error that it throws stops the hashing.
+    /// previous one. Blocks are not started after a stop. `body` receives a block's range in `paths` and its outcomes;
+    /// an error that it throws stops the hashing.
     package func forEachBlock(
         of paths: [[UInt8]],
         blockSize: Int = 1_000,
@@ -73,7 +73,7 @@ package struct TreeHashing: Sendable {
         var outcomes = await digests(of: Array(paths[first]), control: control, onRead: onRead)
         for (number, block) in blocks.enumerated() {
             let following = number + 1 < blocks.count && !control.isStopRequested ? blocks[number + 1] : nil
-            // Stopped when `body` throws, so that reading does not delay its error.
+            // Stopped when `body` throws, so reading does not delay the error.
             let reading = control.linked()
             async let next = digests(of: following.map { Array(paths[$0]) } ?? [], control: reading, onRead: onRead)
             do {

@@ -55,7 +55,7 @@ private struct ContentRange {
     var byteCount: Int64?
     var total: Int64?
 
-    /// - Returns: nil if it is not a byte range, or the range ends before it begins or after the total.
+    /// - Returns: nil if the value is not a byte range, or if the range ends before it begins or after the total.
     init?(_ value: String) {
         guard let match = value.wholeMatch(of: /(?i:bytes)\s+(?:(\d+)-(\d+)|\*)\/(?:(\d+)|\*)/) else { return nil }
         if let text = match.3 {
@@ -77,8 +77,8 @@ public struct DownloadResponse: Sendable {
     public var metrics: TransferMetrics
 }
 
-/// Passes only bytes of the photo to the receiver of a download: no error pages, and no range other than the requested
-/// one.
+/// Passes only bytes of the photo to the receiver of a download: neither error pages nor a range other than the
+/// requested one.
 final class DownloadGate: ResponseReceiver {
     private struct State {
         var head: DownloadHead?
@@ -96,7 +96,7 @@ final class DownloadGate: ResponseReceiver {
         self.receiver = receiver
     }
 
-    /// The header fields that request the bytes from the offset on (RFC 9110 sections 13.1.5 and 14.2).
+    /// The header fields that request the bytes from the offset onward (RFC 9110 sections 13.1.5 and 14.2).
     func rangeHeaders(ifRange: String?) -> [HTTPHeader] {
         guard offset > 0 else { return [] }
         return [HTTPHeader("Range", "bytes=\(offset)-")] + (ifRange.map { [HTTPHeader("If-Range", $0)] } ?? [])

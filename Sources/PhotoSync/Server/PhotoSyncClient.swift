@@ -2,16 +2,16 @@ internal import MediaCore
 public import MediaStore
 public import MediaTransport
 
-/// Requests and responses of one PhotoSync server (photosync contract); stateless.
+/// Requests to and responses from one PhotoSync server (photosync contract); stateless.
 ///
 /// Safe and idempotent requests (including claims and registrations) are retried by the client's retry policy, and
-/// after 500 `Database error`; never behind the setup gate (contract sections 0 and 10). Every method throws
+/// after 500 `Database error`; never while the setup gate is active (contract sections 0 and 10). Every method throws
 /// `PhotoSyncError`: `.cancelled` when the task is canceled or `control` is stopped. The key is sent only to the
 /// server's own origin: redirects are not followed (`.redirected`).
 public struct PhotoSyncClient: Sendable {
     /// The server's address, with or without a path.
     public let server: ServerURL
-    /// The API key; nil for requests that need no key.
+    /// The API key; nil for requests that do not need a key.
     public let authorization: Authorization?
     let http: HTTPClient
     let timeouts: TransferTimeouts
@@ -30,7 +30,7 @@ public struct PhotoSyncClient: Sendable {
         if let authorization { KnownSecrets.add(authorization) }
     }
 
-    /// The same server with another key.
+    /// A client for the same server with a different key.
     public func authorized(_ authorization: Authorization) -> PhotoSyncClient {
         PhotoSyncClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
     }
@@ -42,7 +42,7 @@ public struct PhotoSyncClient: Sendable {
         return ServerHealth(status: status, isSetUp: ServerHealth.isSetUp(setup))
     }
 
-    /// `GET /api/sync/status` (contract section 4). Also validates the key. The photos of `device` are counted
+    /// `GET /api/sync/status` (contract section 4). This also validates the key. The photos of `device` are counted
     /// separately; only this call sends it in a header field (contract 1.1).
     public func status(
         device: String?,
@@ -78,8 +78,8 @@ public struct PhotoSyncClient: Sendable {
         return try PhotoPageParser.page(in: await json(of: request, control: control))
     }
 
-    /// `POST /api/photos/check` (contract 3.7) in blocks of 1,000 digests, 64 lowercase hexadecimal digits each. Returns
-    /// those that are on the server, regardless of their owner.
+    /// `POST /api/photos/check` (contract 3.7) in blocks of 1,000 digests, 64 lowercase hexadecimal digits each.
+    /// Returns the digests of photos that are on the server, regardless of their owner.
     public func existing(
         _ digests: [String],
         control: TransferControl = TransferControl()
@@ -93,11 +93,11 @@ public struct PhotoSyncClient: Sendable {
         return existing
     }
 
-    /// `POST /api/sync/claim-legacy` (contract section 7): assigns all legacy photos of the user to a device. Returns
-    /// the number of claimed photos. It is also 0 if the response to an earlier attempt was lost, so count again to be
-    /// sure.
+    /// `POST /api/sync/claim-legacy` (contract section 7): assigns all of the user's legacy photos to a device. Returns
+    /// the number of claimed photos. This number is 0 if the response to an earlier attempt was lost, so count again to
+    /// be sure.
     ///
-    /// - Throws: `.invalidDevice` if the device is not the user's.
+    /// - Throws: `.invalidDevice` if the device does not belong to the user.
     public func claimAll(
         device: String,
         control: TransferControl = TransferControl()
@@ -120,8 +120,9 @@ public struct PhotoSyncClient: Sendable {
         return try ClaimResponse.claimed(in: await json(of: request, control: control))
     }
 
-    /// `POST /api/devices/register` (contract 1.3). `name` is shown to the user in other clients; `token` is the device's
-    /// identity: a random, stored value. For a known token the server returns its device, regardless of the owner.
+    /// `POST /api/devices/register` (contract 1.3). `name` is shown to the user in other clients; `token` is the
+    /// device's identity: a random, stored value. For a known token, the server returns the token's device, regardless
+    /// of the owner.
     public func registerDevice(name: String, token: String) async throws(PhotoSyncError) -> RegisteredDevice {
         let body: JSONObject = [
             "deviceName": .string(name), "platform": .string(RegisteredDevice.ownPlatform), "fcmToken": .string(token),
@@ -166,7 +167,7 @@ extension PhotoSyncClient {
 
     /// The path of a photo, or of a resource below it.
     static func path(of id: String, _ rest: String = "") throws(PhotoSyncError) -> String {
-        // A path segment of dots would refer to another resource (RFC 3986 section 5.2.4).
+        // A path segment of dots would refer to a different resource (RFC 3986 section 5.2.4).
         guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "not a photo ID") }
         return "/api/photos/\(PercentEncoding.encode(id))\(rest)"
     }
@@ -258,8 +259,8 @@ extension PhotoSyncClient {
 
 extension PhotoSyncClient {
     /// `POST /api/photos/upload` (contract section 3), streamed from the file, without retries. Repeating an upload is
-    /// safe, since the server identifies the bytes by their hash. `progress` receives the bytes of the whole body,
-    /// multipart framing included.
+    /// safe, since the server identifies the bytes by their hash. `progress` receives the byte counts of the whole
+    /// body, multipart framing included.
     ///
     /// - Throws: `.bodyTooSlow` after the server's 30 seconds (contract 3.4), `.invalidDevice` for a device unknown to
     ///   the server, `.sourceChanged` if the file became shorter, `.invalidDate` for a time outside the years 0000 to
@@ -290,8 +291,8 @@ extension PhotoSyncClient {
     /// transfer loop's thread.
     ///
     /// `offset` is the number of bytes already present; 0 requests the whole file. `ifRange` is the `Last-Modified` of
-    /// the response that provided those bytes: if the file has changed since, the response is a 200 with the whole file.
-    /// `progress` is called with the bytes of this response.
+    /// the response that provided those bytes: if the file has since changed, the response is a 200 with the whole
+    /// file. `progress` is called with the number of bytes of this response.
     ///
     /// - Returns: A head with status 200, 206, or 416 (nothing after the offset; the receiver is not called).
     /// - Throws: `PhotoSyncError`, with the photo's ID. A truncated response is a retryable `.transport`.

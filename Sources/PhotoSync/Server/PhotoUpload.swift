@@ -4,7 +4,7 @@ public import MediaTransport
 /// A photo to upload.
 public struct PhotoUpload: Sendable {
     public var content: FileContent
-    /// Its original name, without directories. The server derives the type from its extension.
+    /// The photo's original name, without directories. The server derives the type from the extension.
     public var fileName: String
     /// The date taken; if nil, the server reads it from the file or uses the current time. Sent in UTC, since the
     /// server ignores offsets (trap 4).

@@ -2,8 +2,8 @@ internal import MediaCore
 internal import MediaTransport
 internal import Outcomes
 
-/// The meaning of an error response. Supports both forms of the server's errors (photosync contract section 0, trap 7),
-/// and responses from intermediaries: an HTML page or an empty body.
+/// The meaning of an error response. Supports both forms of server errors (photosync contract section 0, trap 7), and
+/// responses from intermediaries: an HTML page or an empty body.
 struct ServerRefusal {
     /// The request, since the meaning of a response depends on it.
     enum Call {
@@ -43,9 +43,9 @@ struct ServerRefusal {
         }
     }
 
-    /// Whether the server's database failed, which may be temporary (contract section 10). During an outage every route
-    /// responds with 500 and plain text (new fact 5); upload and `/check` send the message as JSON with a trailing
-    /// period, and key validation has its own message (1.1).
+    /// Whether the server's database failed, which may be temporary (contract section 10). During an outage, every
+    /// route responds with 500 and plain text (new fact 5); upload and `/check` send the message as JSON with a
+    /// trailing period, and key validation has its own message (1.1).
     var isDatabaseError: Bool {
         head.status == 500 && (isPlainText || ["Database error.", "Internal server error."].contains(sentence))
     }

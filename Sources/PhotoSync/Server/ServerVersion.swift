@@ -5,7 +5,7 @@ internal import MediaTransport
 public struct ServerVersion: Sendable, Equatable {
     /// `dev` for an unstamped build. Untrusted text.
     public var version: String
-    /// Its commit; nil if unknown.
+    /// The commit of the build; nil if unknown.
     public var commit: String?
 }
 

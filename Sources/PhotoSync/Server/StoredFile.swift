@@ -2,7 +2,7 @@ internal import MediaCore
 public import MediaTransport
 internal import Synchronization
 
-/// The state of the server's file of a photo, as shown by a request for one byte (photosync contract, new fact 2).
+/// The state of the server's file for a photo, as shown by a request for one byte (photosync contract, new fact 2).
 public enum StoredFile: Sendable, Equatable {
     /// A file of this many bytes; may be empty.
     case present(byteCount: Int64)
@@ -66,9 +66,9 @@ extension PhotoSyncClient {
 
 extension PhotoSyncClient {
     /// `DELETE /api/photos/{id}`: immediately removes the photo and its file for every user, regardless of the owner
-    /// (contract section 8). Only for photos in the user's own listing.
+    /// (contract section 8). To be used only for photos in the user's own listing.
     ///
-    /// - Throws: `PhotoSyncError`. Deleting an already deleted photo is not an error.
+    /// - Throws: `PhotoSyncError`. Deleting a photo that was already deleted is not an error.
     func delete(_ id: String, control: TransferControl) async throws(PhotoSyncError) {
         let response = try await response(to: request(.delete, Self.path(of: id)), control: control)
         guard [200, 204, 404].contains(response.status) else { throw ServerRefusal(response).error() }
@@ -79,7 +79,7 @@ extension PhotoSyncClient {
 private final class LengthProbe: ResponseReceiver {
     private struct Whole: Error {}
 
-    /// The body of an error.
+    /// The body of an error response.
     let refusal = BodyPrefix()
     private let accepted = Mutex<DownloadHead?>(nil)
 

@@ -21,7 +21,8 @@ public struct Repair: Sendable {
             /// Not damaged by the server: another machine has already repaired it, or it was damaged before its upload.
             /// Nothing was changed.
             case skipped
-            /// No file on this machine has the uploaded bytes; `path` is a file that had them and was modified.
+            /// None of the files on this machine has the uploaded bytes; `path` is a file that had these bytes and was
+            /// modified.
             case noOriginal = "no_original"
             case failed
             /// Not started because the run was stopped.
@@ -37,8 +38,8 @@ public struct Repair: Sendable {
         public var path: [UInt8]?
         /// The ID after the repair.
         public var newID: String?
-        /// Whether it was deleted on the server, by this repair or before; if the repair then failed, only the local
-        /// original is left.
+        /// Whether the photo was deleted on the server, by this repair or earlier; if the repair then failed, only the
+        /// local original is left.
         public var isDeleted = false
         public var error: PhotoSyncError?
         /// Whether the error ended the run, which then throws it.
@@ -58,14 +59,14 @@ public struct Repair: Sendable {
 
     // MARK: Planning
 
-    /// Lists all photos again, checks the file of each, and finds originals of those that are missing, empty, or of a
-    /// wrong length; with `ServerCheck.contents`, also originals of damaged ones. Photos that an interrupted repair, or
-    /// the server itself, has deleted come first, if they have an original. Changes nothing. `progress` is called with
-    /// the photos checked.
+    /// Lists all photos again, checks the file of each, and finds originals for files that are missing, are empty, or
+    /// have the wrong length; with `ServerCheck.contents`, also for damaged files. Photos that an interrupted repair,
+    /// or the server itself, has deleted come first, if they have an original. Changes nothing. `progress` is called
+    /// with the number of photos checked.
     ///
     /// - Returns: The damaged photos, with or without an original.
-    /// - Throws: `PhotoSyncError`: the errors of `Verification.run`; `.ownershipDefect` for a server that would not
-    ///   list the photos as the user's own.
+    /// - Throws: `PhotoSyncError`: errors from `Verification.run`; `.ownershipDefect` for a server that would not list
+    ///   the photos as the user's own.
     public func plan(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
@@ -111,8 +112,8 @@ public struct Repair: Sendable {
         return items
     }
 
-    /// The photos that an interrupted repair, or a server with the ownership defect, has deleted, and that were not
-    /// uploaded again since. Push uploads them as well.
+    /// The photos that an interrupted repair, or a server with the ownership defect, has deleted, and that have not
+    /// been uploaded again since then. Push uploads these photos as well.
     private func deletedPhotos(_ live: LiveListing) throws -> [PhotoRecord] {
         let (index, server) = (account.index, account.server)
         let purged = try account.library.deletions(of: server, state: .purged)
@@ -126,7 +127,7 @@ public struct Repair: Sendable {
         return try index.photos(ids, of: server) + index.photos(ids, of: server, areGone: true)
     }
 
-    /// A file unchanged since it was recorded, or else one with the uploaded bytes.
+    /// A file unchanged since it was recorded, or else a file with the uploaded bytes.
     private static func original(among copies: [PhotoCopy], of photo: PhotoRecord) async -> PhotoCopy? {
         if let unchanged = copies.first(where: { LocalCopies.condition(of: $0) == .unchanged && isReadable($0) }) {
             return unchanged
@@ -168,7 +169,7 @@ public struct Repair: Sendable {
                         if item.state == .repaired, !isOwnershipKnown { isOwnershipKnown = try await confirm(item) }
                     } catch {
                         item.state = .failed
-                        // The ID is that of another user's photo.
+                        // The ID belongs to another user's photo.
                         if error.code == .notOwned { item.newID = nil }
                         item.error = error
                         item.error?.photoID = error.photoID ?? item.photo.id
@@ -195,7 +196,7 @@ public struct Repair: Sendable {
     ]
 
     /// Removes replaced photos from the index, marks photos that were only deleted, and adds the new ones. A replaced
-    /// photo does not count as deleted: it has another ID.
+    /// photo does not count as deleted: it has a new ID.
     private func updateIndex(replaced: [String], deleted: [String]) async -> Bool {
         guard !replaced.isEmpty || !deleted.isEmpty else { return true }
         let (index, server) = (account.index, account.server)
@@ -213,7 +214,7 @@ public struct Repair: Sendable {
     private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Item.State {
         guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
         let file = try SourceFile.opened(path)
-        // This applies even if the file seems unchanged: its bytes must match the upload.
+        // This is checked even if the file seems unchanged: its bytes must match the upload.
         guard try await Self.digest(of: file) == item.photo.sha256 else { return .noOriginal }
         // Only a failure may stop the repair between deletion and upload.
         let uninterrupted = TransferControl()
@@ -229,7 +230,7 @@ public struct Repair: Sendable {
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         item.newID = receipt.id
         guard (try? file.currentStatus()) == file.status else {
-            // The server may have received bytes other than those of the photo.
+            // The server may have received bytes that differ from those of the photo.
             throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was being sent", path: path)
         }
         guard case .present(let byteCount) = try await ownFile(receipt, path), byteCount > 0 else {
@@ -242,8 +243,9 @@ public struct Repair: Sendable {
         return .repaired
     }
 
-    /// The server's file of a photo that was just uploaded. The server refuses files of other owners (contract section
-    /// 6): a refused duplicate belongs to another user, and a server with the ownership defect records no owner.
+    /// The server's file for a photo that was just uploaded. The server refuses files of other owners (contract section
+    /// 6): a refused duplicate belongs to another user, and a server with the ownership defect does not record an
+    /// owner.
     private func ownFile(_ receipt: PhotoReceipt, _ path: [UInt8]) async throws(PhotoSyncError) -> StoredFile {
         do throws(PhotoSyncError) {
             return try await account.client.storedFile(of: receipt.id)
@@ -334,7 +336,7 @@ public struct Repair: Sendable {
         try await StoreWork.run { [account] in try account.library.remove(old) }
     }
 
-    /// Checks the listing: a server with the ownership defect does not list an upload (photosync contract 3.5).
+    /// Checks the listing: a server with the ownership defect does not list uploads (photosync contract 3.5).
     ///
     /// - Returns: Whether the listing could be read; otherwise the next photo is checked.
     private func confirm(_ item: Item) async throws(PhotoSyncError) -> Bool {

@@ -27,14 +27,14 @@ enum QueueThread {
 /// access files (photosync contract, new fact 2).
 public enum ServerCheck: Sendable, Equatable {
     case none
-    /// Each file exists and has a plausible length: one request for one byte each.
+    /// Each file exists and has a plausible length; sends one request for one byte of each file.
     case lengths
     /// All bytes: each file is downloaded into this directory, verified like any download, and removed. The directory
     /// is an absolute path, as bytes; created if missing.
     case contents(scratch: [UInt8])
 }
 
-/// Checks the server's files of the photos in a listing.
+/// Checks the server's files for the photos in a listing.
 struct ServerFiles: Sendable {
     /// The default number of parallel downloads.
     private static let jobs = 4
@@ -43,7 +43,7 @@ struct ServerFiles: Sendable {
     let extent: ServerCheck
     let control: TransferControl
 
-    /// Blocks, like `Verification.look`.
+    /// Blocks, as `Verification.look` does.
     ///
     /// - Throws: `PhotoSyncError` for the first file that could not be checked, and `.cancelled`.
     func check(_ index: SyncIndex, onBlock: (_ photos: Int, [SyncDifference]) -> Void) throws {
@@ -84,7 +84,7 @@ struct ServerFiles: Sendable {
 
     // MARK: One photo
 
-    /// nil for a photo that the server can deliver. `copies` are its local copies; the downloaded ones have the length
+    /// nil for a photo that the server can deliver. `copies` are its local copies; downloaded copies have the length
     /// and digest that the server's file had when it was downloaded.
     private func difference(
         of photo: PhotoRecord,
@@ -212,7 +212,7 @@ extension SyncDifference {
     }
 }
 
-/// The server's file of a photo, read once and not stored.
+/// The server's file for a photo, read once and not stored.
 private struct PhotoContent {
     let client: PhotoSyncClient
     let photo: PhotoRecord

@@ -8,7 +8,7 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Compares index, local copies and server without modifying them.
+/// Compares the index, the local copies and the server without modifying them.
 public struct Verification: Sendable {
     let account: SyncAccount
     let check: CopyCheck
@@ -29,7 +29,7 @@ public struct Verification: Sendable {
     /// Lists all photos on the server, and checks every copy and, if requested, every file on the server.
     /// `onDifference` is called from any thread, one call at a time.
     ///
-    /// - Throws: `PhotoSyncError`: the errors of `Pull.run` for an invalid listing, `.neverSynchronized`, `.cancelled`.
+    /// - Throws: `PhotoSyncError`: errors from `Pull.run` for an invalid listing, `.neverSynchronized`, `.cancelled`.
     public func run(
         control: TransferControl = TransferControl(),
         onDifference: @escaping @Sendable (SyncDifference) -> Void,
@@ -119,7 +119,8 @@ public struct Verification: Sendable {
                 guard var difference = found else { return }
                 let isChanged = difference.kind == .copyChanged && copy.state == .present
                 if difference.isOfAbsence || copy.state == .replaced, await isElsewhere(copy) { return }
-                // The bytes of another verified copy of the photo, for example one that the server has rewritten.
+                // The file has the bytes of another verified copy of the photo, for example one that the server has
+                // rewritten.
                 if isChanged, otherCopies(of: copy).contains(where: { $0.sha256 == found?.found }) { return }
                 if isChanged { difference.hasIntactCopy = await hasIntactCopy(besides: copy) }
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
@@ -128,7 +129,7 @@ public struct Verification: Sendable {
         })
     }
 
-    /// Whether the photo is stored on this machine under another name, so a download would not fetch it again.
+    /// Whether the photo is stored on this machine under a different name, so a download would not fetch it again.
     private func isElsewhere(_ copy: PhotoCopy) async -> Bool {
         for other in otherCopies(of: copy) {
             if LocalCopies.condition(of: other) == .unchanged { return true }
@@ -151,7 +152,7 @@ public struct Verification: Sendable {
         return copies.filter { $0.path != copy.path && $0.state == .present }
     }
 
-    /// The ID of the photo that the bytes at a path were uploaded as.
+    /// The ID of the photo as which the bytes at a path were uploaded.
     private func photo(at path: [UInt8], _ digest: String?) -> String? {
         let copies = (try? account.library.copies(at: [path], server: account.server)) ?? []
         return copies.first { $0.state == .present && $0.sha256 == digest }?.photoID
@@ -241,7 +242,7 @@ struct CopyCheck: Sendable {
             return SyncDifference(copy, copy.hasFile ? .copyUnverified : .copyMissing)
         }
         var file = copy.temporaryPath.flatMap { FileIdentity(ofRegularFile: $0) }
-        // The run was interrupted between the rename and its record.
+        // The run was interrupted between renaming the file and recording the rename.
         if file == nil, copy.state == .written { file = FileIdentity(ofRegularFile: copy.path) }
         guard let file else { return copy.sha256.map { SyncDifference(copy, .copyMissing, expected: $0) } }
         let total = copy.totalBytes.map { "\($0) bytes" }
@@ -271,23 +272,23 @@ struct CopyCheck: Sendable {
     }
 }
 
-/// A difference between index, local copies and server.
+/// A difference between the index, the local copies and the server.
 public struct SyncDifference: Sendable, Equatable {
     /// The kind of difference.
     public enum Kind: String, Sendable, CaseIterable {
-        /// On the server, not in the index.
+        /// On the server, but not in the index.
         case notIndexed = "not_indexed"
-        /// In the index, no longer on the server.
+        /// In the index, but no longer on the server.
         case notOnServer = "not_on_server"
-        /// In both, but name, size, date or hash differ.
+        /// In the index and on the server, but the name, size, date or hash differs.
         case changedOnServer = "changed_on_server"
-        /// In both, but the origin devices differ.
+        /// In the index and on the server, but the origin devices differ.
         case originChanged = "origin_changed"
         /// The copy no longer exists.
         case copyMissing = "copy_missing"
-        /// The copy's bytes differ from those downloaded or uploaded, and from those of the photo's other copies. Also
-        /// reported after they were uploaded as another photo (`uploadedAs`), until the photo's own bytes are on this
-        /// machine again.
+        /// The copy's bytes differ from those downloaded or uploaded, and from those of the photo's other copies. This
+        /// is reported even after the bytes were uploaded as a different photo (`uploadedAs`), until the photo's own
+        /// bytes are on this machine again.
         case copyChanged = "copy_changed"
         /// The copy cannot be read, so it is unknown whether it changed.
         case copyUnreadable = "copy_unreadable"
@@ -299,13 +300,13 @@ public struct SyncDifference: Sendable, Equatable {
         case copyUnverified = "copy_unverified"
         /// The server lists the photo but does not have its file.
         case serverMissing = "server_missing"
-        /// The server's file of the photo is empty.
+        /// The server's file for the photo is empty.
         case serverEmpty = "server_empty"
         /// The length of the server's file is not plausible for the photo.
         case serverLength = "server_length"
-        /// The server's file is damaged, or is another photo (`ServerCheck.contents`).
+        /// The server's file is damaged, or is a different photo (`ServerCheck.contents`).
         case serverDamaged = "server_damaged"
-        /// The server's file is damaged, and so is a local file with the uploaded bytes: it was damaged before its
+        /// The server's file is damaged, as is a local file with the uploaded bytes: the photo was damaged before its
         /// upload (`ServerCheck.contents`).
         case uploadedDamaged = "uploaded_damaged"
         /// The server's file uses an unsupported feature of its format (`ServerCheck.contents`).
@@ -319,22 +320,22 @@ public struct SyncDifference: Sendable, Equatable {
     /// The value in the index or in the copy's record.
     public var expected: String?
     public var found: String?
-    /// ID of the photo that the changed bytes were uploaded as.
+    /// ID of the photo as which the changed bytes were uploaded.
     public var uploadedAs: String?
-    /// For a changed copy: whether the photo's bytes are in another file of this machine.
+    /// For a changed copy: whether the photo's bytes are in another file on this machine.
     public var hasIntactCopy = false
 }
 
-/// Counts of a comparison.
+/// The counts from a comparison.
 public struct VerificationResult: Sendable, Equatable {
-    /// Photos that the server listed.
+    /// Number of photos that the server listed.
     public var photos: Int64 = 0
-    /// Compared copies, without those that are missing or unreadable.
+    /// Number of compared copies, without those that are missing or unreadable.
     public var copies: Int64 = 0
-    /// Copies that were recorded for another account of the server, and whose photos this account does not list. They
-    /// were not compared.
+    /// Number of copies that were recorded for another account on the server and whose photos this account does not
+    /// list. These copies were not compared.
     public var foreignCopies: Int64 = 0
-    /// Photos whose server files were checked, including those with a difference.
+    /// Number of photos whose files on the server were checked, including those with a difference.
     public var serverFiles: Int64 = 0
     public var counts: [SyncDifference.Kind: Int] = [:]
 

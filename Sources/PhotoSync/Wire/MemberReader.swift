@@ -61,7 +61,7 @@ struct MemberReader {
     /// Skips an object with the same text as an earlier one; see `JSONCursor.skipRepetition`.
     mutating func skipRepetition(of value: Range<Int>) -> Bool { cursor.skipRepetition(of: value) }
 
-    /// Throws unless the end is reached.
+    /// Throws unless the end of the body is reached.
     mutating func finish() throws(PhotoSyncError) {
         guard cursor.isAtEnd() else { throw Self.broken(cursor.broken) }
     }
@@ -146,21 +146,21 @@ struct MemberReader {
     }
 }
 
-/// Times as PhotoSync servers parse and format them (photosync contract section 0 and traps 2 to 5).
+/// Times in the form that PhotoSync servers parse and write (photosync contract section 0 and traps 2 to 5).
 extension PhotoTime {
-    /// nil for anything that `RFC3339.microseconds` does not parse.
+    /// Parses a time; nil for anything that `RFC3339.microseconds` does not parse.
     package init?(rfc3339 text: String) {
         guard let microseconds = RFC3339.microseconds(text) else { return nil }
         self.init(text: text, microseconds: microseconds)
     }
 
-    /// A time in UTC with `Z`, given since 1970; nil outside the years 0000 to 9999.
+    /// Creates a time in UTC with `Z` from microseconds since 1970; nil outside the years 0000 to 9999.
     package init?(microseconds: Int64) {
         guard let text = RFC3339.text(microseconds: microseconds) else { return nil }
         self.init(text: text, microseconds: microseconds)
     }
 
-    /// The form that is sent: in UTC with `Z`, since the server ignores offsets (trap 4).
+    /// The form that is sent: UTC with `Z`, since the server ignores offsets (trap 4).
     ///
     /// - Throws: `PhotoSyncError.invalidDate` outside the years 0000 to 9999.
     func canonicalText() throws(PhotoSyncError) -> String {

@@ -1,14 +1,14 @@
 internal import MediaStore
 internal import MediaTransport
 
-/// Parses the response of `POST /api/sync/photos` (photosync contract section 5) directly into records, since a run may
+/// Parses the response to `POST /api/sync/photos` (photosync contract section 5) directly into records, since a run may
 /// list a million of them.
 ///
 /// Unknown members are skipped, and `null` is treated as absent. Any invalid value (hash, ID, size or time) rejects the
 /// whole page.
 package struct PhotoPageParser {
     private var members: MemberReader
-    /// Devices of this page, kept so that its photos share their strings.
+    /// Devices on this page, kept to let its photos share their strings.
     private var devices: [String: PhotoDevice] = [:]
     /// Recent devices and their offsets in the page: most photos repeat one of them literally.
     private var recentDevices: [PhotoDevice] = []

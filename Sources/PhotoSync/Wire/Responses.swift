@@ -4,13 +4,14 @@ internal import MediaTransport
 
 /// `GET /api/sync/status` (photosync contract section 4).
 public struct SyncStatus: Sendable, Equatable {
-    /// Photos that the user owns.
+    /// Number of photos that the user owns.
     public var totalPhotos: Int64
-    /// Number of these on the requested device; 0 without one.
+    /// Number of the user's photos from the requested device; 0 if none was requested.
     public var devicePhotos: Int64
-    /// Number of these without a device.
+    /// Number of the user's photos without a device.
     public var legacyPhotos: Int64
-    /// Number of these on other devices; without a requested device, it includes those on this device.
+    /// Number of the user's photos from other devices; if no device was requested, this includes photos from this
+    /// device.
     public var otherDevicePhotos: Int64
     /// When the device last received a non-empty page, not when its listing was last complete (trap 20).
     public var lastSyncAt: PhotoTime?
@@ -20,7 +21,7 @@ public struct SyncStatus: Sendable, Equatable {
 public struct PhotoPage: Sendable, Equatable {
     /// The photos, oldest upload first.
     public var photos: [PhotoRecord]
-    /// Cursor of the next page; absent on the last one.
+    /// Cursor of the next page; absent on the last page.
     public var cursor: String?
     /// Whether there is a next page.
     public var hasMore: Bool
@@ -35,7 +36,7 @@ public struct RegisteredDevice: Sendable, Equatable {
     /// `ios` or `android`.
     public var platform: String
     public var registeredAt: PhotoTime
-    /// When it was last used.
+    /// When the device was last used.
     public var lastSeenAt: PhotoTime
     public var isActive: Bool
 }
@@ -48,7 +49,7 @@ public struct PhotoReceipt: Sendable, Equatable {
     public var isDuplicate: Bool
 }
 
-/// The response of `POST /api/mobile/auth/login` (photosync contract 1.2 no. 2).
+/// The response to `POST /api/mobile/auth/login` (photosync contract 1.2 no. 2).
 public struct LoginResponse: Sendable, Equatable {
     /// The new key; all of the user's earlier keys are revoked. Secret.
     public var apiKey: String
@@ -58,9 +59,9 @@ public struct LoginResponse: Sendable, Equatable {
     public var email: String?
 }
 
-/// State of a server; the request needs no key (photosync contract section 2).
+/// State of a server; the request does not need a key (photosync contract section 2).
 public struct ServerHealth: Sendable, Equatable {
-    /// `status` of `GET /api/health`; `healthy` if the server works.
+    /// `status` from `GET /api/health`; `healthy` if the server works.
     public var status: String
     /// Whether the administrator has finished the setup; nil if unknown.
     public var isSetUp: Bool?
@@ -223,7 +224,7 @@ extension ServerHealth {
     }
 }
 
-/// The response of `POST /api/photos/check` (contract 3.7).
+/// The response to `POST /api/photos/check` (contract 3.7).
 enum CheckResponse {
     static func existing(in body: [UInt8]) throws(PhotoSyncError) -> Set<String> {
         var existing: Set<String>?
@@ -243,7 +244,7 @@ enum CheckResponse {
     }
 }
 
-/// The response of `POST /api/sync/claim-legacy` (contract section 7). Its other numbers are always 0.
+/// The response to `POST /api/sync/claim-legacy` (contract section 7). Its other numbers are always 0.
 enum ClaimResponse {
     static func claimed(in body: [UInt8]) throws(PhotoSyncError) -> Int64 {
         var claimed: Int64?

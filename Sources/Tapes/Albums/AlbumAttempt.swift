@@ -25,7 +25,7 @@ struct AlbumAttempt {
     var formerLink: AlbumLink?
     /// An album is recreated once; if it disappears again, another process is deleting it.
     var isRemade = false
-    /// Results of clips not yet stored.
+    /// Results for clips that have not been stored yet.
     var outcomes: [String: ClipOutcome] = [:]
     var addedClips = 0
     /// Whether clips were submitted to the library, regardless of its response.
@@ -37,10 +37,10 @@ struct AlbumAttempt {
     var filingReason: AssociationReason?
     var isFiled = false
     var failure: AlbumFailure?
-    /// Whether the account or the disk has no room for other clips either.
+    /// Whether the account or the disk is full, so other clips cannot be added either.
     var isFull = false
 
-    /// - Returns: nil for a deleted or empty tape, which gets no album (rules R1, R2.3).
+    /// - Returns: nil for a deleted or empty tape, which does not get an album (rules R1, R2.3).
     init?(_ service: AlbumService, tapeID: String, isRequested: Bool, filing path: [UInt8]?) throws(TapesError) {
         guard let tape = try stored(service.store.tape(tapeID)) else {
             return nil
@@ -105,7 +105,7 @@ struct AlbumAttempt {
 
     // MARK: Storing results
 
-    /// Commits the results of clips (rule R2.8).
+    /// Commits the results for clips (rule R2.8).
     mutating func recordOutcomes() throws(TapesError) {
         guard !outcomes.isEmpty else { return }
         let kept = clips.compactMap { outcomes[$0.id] }
@@ -188,12 +188,13 @@ extension AlbumAttempt {
         }
         let record = try service.record()
         if let former = links.first(where: { service.isOfThisAddress($0, record) }) {
-            // The tape's album is in another library: an unmounted disk or another account (trap 1).
+            // The tape's album is in a different library: an unmounted disk or a different account (trap 1).
             throw service.otherLibrary(opened.id, insteadOf: former.libraryID)
         }
         if !links.isEmpty {
             formerLink = links.last
-            // The user has selected another library: a new album is created there, and the link to the old one is kept.
+            // The user has selected a different library: a new album is created there, and the link to the old one is
+            // kept.
             try makePending(.libraryChanged)
         }
         try service.keep(opened, isGranted: false)
@@ -219,7 +220,7 @@ extension AlbumAttempt {
             known.verifiedAt = service.now()
             try use(known)
         case .unknown:
-            // It cannot be checked with add-only access: the link is presumed valid (trap 3).
+            // The album cannot be checked with add-only access: the link is presumed valid (trap 3).
             try use(known)
         case .missing:
             try await remakeAlbum(known.albumID, opened)
@@ -273,7 +274,7 @@ extension AlbumAttempt {
             return try await service.library.albumMarked(tape.id)
         } catch {
             switch error.kind {
-            // Without permission to search, create it.
+            // Without permission to search, create the album.
             case .unauthorized, .insufficient: return nil
             default: throw error
             }
@@ -304,7 +305,7 @@ extension AlbumAttempt {
         )
     }
 
-    /// Commits the link; if it is new or in another library, all clips become pending again.
+    /// Commits the link; if it is new or in a different library, all clips become pending again.
     private mutating func use(_ link: AlbumLink) throws {
         guard try service.store.keep(link) else {
             throw AlbumFailure(.internalError, detail: "the tape no longer exists", isLibraryWide: false)
@@ -313,7 +314,7 @@ extension AlbumAttempt {
         try reload()
     }
 
-    /// Lists the other albums of mediactl with the same title: two tapes with one title have two albums (rule R3).
+    /// Lists other albums created by mediactl with the same title: two tapes with one title have two albums (rule R3).
     private func namesakes(of made: MadeAlbum, _ opened: OpenLibrary) throws -> String {
         let links = try service.store.albumLinks(in: opened.id)
         let others = links.filter { $0.titleAtCreation == made.title && $0.albumID != made.id }.map(\.albumID)
@@ -326,7 +327,7 @@ extension AlbumAttempt {
 extension AlbumAttempt {
     private typealias Named = (clip: ClipRecord, asset: [UInt8])
 
-    /// Adds pending clips in one request, the oldest first.
+    /// Adds pending clips in one request, oldest first.
     mutating func fillAlbum() async throws {
         guard let opened, let link else { return }
         for clip in clips where clip.association == .pending && clip.source == nil {
@@ -355,7 +356,7 @@ extension AlbumAttempt {
         }
     }
 
-    /// Whether a clip is included: every pending one (rule R2.7), except clips with a slow original before their retry
+    /// Whether a clip is included: every pending clip (rule R2.7), except clips with a slow original before their retry
     /// time.
     func isIncluded(_ clip: ClipRecord) -> Bool {
         guard clip.association == .pending, clip.source != nil else { return false }
@@ -457,8 +458,8 @@ extension AlbumAttempt {
         fail(clip, failure, isAlone: true)
     }
 
-    /// Postpones a clip: it is retried with exponential backoff, or when the access changes. `isAlone`: other clips may
-    /// have succeeded, so only the backoff applies.
+    /// Postpones a clip: it is retried with exponential backoff, or when the access changes. With `isAlone`, other
+    /// clips may have succeeded, so only the backoff applies.
     mutating func fail(_ clip: ClipRecord, _ failure: AlbumFailure, isAlone: Bool = false) {
         let attempts = clip.attempts + (failure.isBelieved ? 0 : 1)
         let needsTime = isAlone || !(failure.reason.isOfAccess || failure.reason == .libraryChanged)

@@ -1,7 +1,8 @@
 public import MediaStore
 internal import MediaTransport
 
-/// The reason why an attempt to update an album stopped: a state to be stored, not an error of the command (rule R9).
+/// The reason why an attempt to update an album stopped: a state to be stored, not an error that ends the command (rule
+/// R9).
 struct AlbumFailure: Error, Equatable {
     var reason: AssociationReason
     var detail = ""
@@ -16,7 +17,7 @@ struct AlbumFailure: Error, Equatable {
     var refusedByteCount: Int64?
     /// Whether nothing was attempted because an earlier refusal still applies (rule R10).
     var isBelieved = false
-    /// The library's error; nil for a decision of the service.
+    /// The library's error; nil for a decision made by the service.
     var cause: AlbumError?
 
     init(_ reason: AssociationReason, detail: String = "", missing: [String] = [], isLibraryWide: Bool = true) {
@@ -52,7 +53,7 @@ struct AlbumFailure: Error, Equatable {
         case .albumDamaged: (reason, isOfAlbum, isLibraryWide) = (.unreachable, true, false)
         case .libraryChanged: reason = .libraryChanged
         case .unreachable(let delay): (reason, retryAfter) = (.unreachable, delay)
-        // The same request would be refused again.
+        // A repeated request would be refused again.
         case .rejected(let status):
             if status != nil, refusal == .internalError { reason = .rejected }
             (retryAfter, isLibraryWide) = (RetryPolicy.album.cap, false)
@@ -92,7 +93,7 @@ extension AssociationReason {
 public enum AlbumPresence: Sendable, Equatable {
     /// The album exists; `hint` is its current path, `count` the number of its assets outside the trash, if known.
     case found(title: String, hint: [UInt8]?, count: Int? = nil)
-    /// The album does not exist: a definite result of the expected library.
+    /// The album does not exist: a definite result from the expected library.
     case missing
     /// Unknown: no permission to check.
     case unknown
@@ -105,14 +106,15 @@ public struct MadeAlbum: Sendable, Equatable {
     /// The ID to be stored.
     public var id: String
     public var title: String
-    /// The account that owns it.
+    /// The account that owns the album.
     public var ownerID: String?
     public var hint: [UInt8]?
 }
 
 /// The library's result for one original.
 public enum AssetResolution: Sendable, Equatable {
-    /// Its asset ID. `isHidden`: the asset is in the library's trash; only the user can restore it.
+    /// The asset ID of the original. `isHidden` is whether the asset is in the library's trash; only the user can
+    /// restore it.
     case asset([UInt8], isHidden: Bool = false)
     /// The bytes are required but currently unavailable (rule R14).
     case unavailable(String)
@@ -120,7 +122,7 @@ public enum AssetResolution: Sendable, Equatable {
     case unidentified
     /// Rejected permanently.
     case rejected(String)
-    /// A temporary failure of this original; others may have succeeded.
+    /// A temporary failure for this original; others may have succeeded.
     case failed(AlbumError)
 }
 
@@ -158,7 +160,7 @@ public enum RemoveResult: Sendable, Equatable {
 /// The result of `deleteAlbum`.
 public enum AlbumDeletion: Sendable, Equatable {
     case deleted
-    /// No longer existed.
+    /// The album no longer existed.
     case alreadyGone
     /// All of mediactl's links were removed; the folder is kept for this number of foreign entries.
     case keptForeign(Int)

@@ -1,6 +1,6 @@
 public import MediaStore
 
-/// A difference between a tape and its album, or a leftover of a killed process.
+/// A difference between a tape and its album, or a leftover from a killed process.
 public struct AlbumFinding: Sendable, Equatable {
     /// The kind of difference.
     public enum Kind: String, Sendable, CaseIterable {
@@ -10,7 +10,8 @@ public struct AlbumFinding: Sendable, Equatable {
         case albumUnreadable = "album_unreadable"
         /// Reading the album is not permitted.
         case albumUnknown = "album_unknown"
-        /// The album of a server lacks assets of clips: they were removed from it, deleted, or are in the trash.
+        /// The album on a server lacks the assets of clips: they were removed from the album, were deleted, or are in
+        /// the trash.
         case assetsMissing = "assets_missing"
         /// The library refused the clip.
         case clipFailed = "clip_failed"
@@ -48,8 +49,8 @@ public struct AlbumFinding: Sendable, Equatable {
     public var clip: ClipRecord?
     /// Path of the link, original, file or folder, as bytes; nil if there is none.
     public var path: [UInt8]?
-    /// Path of the renamed link, its correct name according to the order of the tape, or the missing original of a
-    /// link.
+    /// Path of the renamed link, its correct name according to the order of the tape, or the missing original to which
+    /// a link points.
     public var other: [UInt8]?
     /// The library's message for the user. May contain control characters.
     public var detail = ""

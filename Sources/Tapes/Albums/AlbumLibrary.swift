@@ -3,7 +3,7 @@ public import MediaStore
 
 /// A back end for albums (tapes contract 4.1): a folder of links, a photo server, or the test double.
 ///
-/// Safe for concurrent tasks. Every operation may be canceled, and then throws `.cancelled` without undoing anything.
+/// Safe for concurrent tasks. Any operation may be canceled; it then throws `.cancelled` without undoing anything.
 /// Empty lists return immediately without a request. An ID that this library cannot have created is a caller error and
 /// throws `.rejected`, never `.albumMissing`.
 public protocol AlbumLibrary: Sendable {
@@ -15,7 +15,7 @@ public protocol AlbumLibrary: Sendable {
     /// Whether albums need the originals on this machine, as links do; false for a library with its own copies.
     var linksToOriginals: Bool { get }
 
-    /// Instance and account. Throws `.libraryChanged` if the address cannot be distinguished from another library
+    /// Instance and account. Throws `.libraryChanged` if the address cannot be distinguished from a different library
     /// (contract 4.2), `.unauthorized` if there is no library yet.
     func identity() async throws(AlbumError) -> AlbumLibraryIdentity
 
@@ -34,7 +34,7 @@ public protocol AlbumLibrary: Sendable {
     /// Creates an album, never reusing an existing one. Requires `.addOnly`.
     func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
 
-    /// The library's IDs of originals, one per clip, in the same order. Missing originals are uploaded if `mayUpload`
+    /// The library's IDs for originals, one per clip, in the same order. Missing originals are uploaded if `mayUpload`
     /// is true. Requires `.addOnly`.
     ///
     /// - Throws: `AlbumError` if none could be resolved.
@@ -61,7 +61,7 @@ public protocol AlbumLibrary: Sendable {
     /// Compares the album with the tape without changing anything. Unless `isThorough` is true, checks only the names
     /// in the album's own list, without waiting for a lock.
     ///
-    /// - Throws: `AlbumError`; `.albumMissing` also for an album that is not at `hint`, unless `isThorough` is true.
+    /// - Throws: `AlbumError`; `.albumMissing` even for an album that is not at `hint`, unless `isThorough` is true.
     func check(
         _ albumID: String,
         hint: [UInt8]?,
@@ -70,7 +70,7 @@ public protocol AlbumLibrary: Sendable {
         isThorough: Bool
     ) async throws(AlbumError) -> [AlbumFinding]
 
-    /// Repairs differences found by `check`, for clips that are `.linked`; does not change others. Requires
+    /// Repairs differences found by `check`, for clips that are `.linked`; other clips are not changed. Requires
     /// `.readWrite`.
     func mend(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
 
@@ -141,7 +141,8 @@ enum AlbumTitle {
     }
 }
 
-/// An event of an album (rule R19). It contains no key; titles and paths are in `details`, for debug logs only.
+/// An event that concerns an album (rule R19). It does not contain the key; titles and paths are in `details`, for
+/// debug logs only.
 public struct AlbumEvent: Sendable, Equatable {
     /// The kind of event.
     public enum Kind: String, Sendable {
@@ -153,7 +154,7 @@ public struct AlbumEvent: Sendable, Equatable {
         case reuse
         /// All clips of the attempt are in the album.
         case add
-        /// The library refused some of them.
+        /// The library refused some of the clips.
         case addPartly = "partial add"
         /// Clips were removed.
         case remove
@@ -189,17 +190,17 @@ public struct AlbumOutcome: Sendable, Equatable {
     public var state: State
     /// The album; nil if there is none.
     public var link: AlbumLink?
-    /// Whether this attempt created it.
+    /// Whether this attempt created the album.
     public var isCreated = false
-    /// The tape's album in another library, which is kept; set if this attempt created one in the current library.
+    /// The tape's album in a different library, which is kept; set if this attempt created one in the current library.
     public var formerLink: AlbumLink?
-    /// Why the album is incomplete: the tape's reason, otherwise that of its first clip.
+    /// Why the album is incomplete: the tape's reason, otherwise the reason of its first clip.
     public var reason: AssociationReason?
     /// The library's message for the user. May contain control characters.
     public var detail = ""
     /// Whether only this album is unreadable; the library responds.
     public var isAlbumDamaged = false
-    /// The cause, if it is known and what solves it depends on it.
+    /// The cause, if it is known and determines the remedy.
     public var obstacle: AlbumObstacle?
     /// The missing permissions, as named by the library.
     public var missingPermissions: [String] = []
@@ -211,22 +212,22 @@ public struct AlbumOutcome: Sendable, Equatable {
     public var isFiled = false
     /// Number of clips in the library's trash, which are invisible until the user restores them.
     public var hiddenClips = 0
-    /// Size in bytes of the smallest file that the library refused as too large; nil if none.
+    /// Size in bytes of the smallest file that the library refused as too large; nil if none was refused.
     public var refusedByteCount: Int64?
 
-    /// Nothing to do.
+    /// There is nothing to do.
     public static let skipped = AlbumOutcome(state: .skipped)
 }
 
-/// A cause of a failure that has another remedy than other failures of the same kind.
+/// A cause of failure with a remedy different from that of other failures of the same kind.
 public enum AlbumObstacle: Sendable, Equatable {
     /// The folder has no library: its disk is not mounted, or the library was deleted.
     case libraryMissing
     /// The marker of the folder library cannot be read.
     case markerDamaged
-    /// The folder has another library than the one with the album.
+    /// The folder contains a different library from the one with the album.
     case otherFolder
-    /// The key of the server is for another account than the one with the album, or does not show its account.
+    /// The API key is for a different account from the one with the album, or does not show its account.
     case otherAccount
     /// The album or the library was written by a newer version of mediactl, and is read-only.
     case newerVersion
@@ -251,8 +252,8 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
         case rejected(status: Int?)
         /// The account or the disk is full.
         case quota
-        /// The library refuses files of this size (that of the smallest refused file) or larger; temporary, since the
-        /// limit may be raised.
+        /// The library refuses files of this size (the size of the smallest refused file) or larger; temporary, since
+        /// the limit may be raised.
         case tooLarge(byteCount: Int64)
         /// The library's version is not supported.
         case unsupported
@@ -265,7 +266,7 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     public var detail: String
     /// Status of a server's response.
     public var httpStatus: Int?
-    /// The cause, if it is known and what solves it depends on it.
+    /// The cause, if it is known and determines the remedy.
     public var obstacle: AlbumObstacle?
 
     public init(_ kind: Kind, detail: String = "", httpStatus: Int? = nil, obstacle: AlbumObstacle? = nil) {

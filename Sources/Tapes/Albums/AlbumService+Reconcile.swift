@@ -2,7 +2,7 @@ public import MediaStore
 
 // Rule R13: pending updates are applied when the user requests it, never automatically for all tapes.
 extension AlbumService {
-    /// Plans `reconcile`, without a request to the library. With albums disabled, nothing is pending.
+    /// Plans `reconcile`, without sending a request to the library. If albums are disabled, nothing is pending.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func reconcilePlan() throws(TapesError) -> ReconcilePlan {
@@ -58,8 +58,8 @@ extension AlbumService {
         return outcome
     }
 
-    /// Checks every stored album in the library, and marks the tapes of missing albums; creates no album. Requires
-    /// `.readWrite`. Returns the number of missing albums.
+    /// Checks every stored album in the library, and marks the tapes of missing albums; does not create albums.
+    /// Requires `.readWrite`. Returns the number of missing albums.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func verifyAlbums(
@@ -135,15 +135,15 @@ public struct ReconcilePlan: Sendable, Equatable {
 
 /// The result of `reconcile --apply`.
 public struct ReconcileOutcome: Sendable, Equatable {
-    /// Tapes processed.
+    /// Number of tapes processed.
     public var done: Int
-    /// Tapes remaining.
+    /// Number of tapes remaining.
     public var left: Int
     public var deletedAlbums: Int
-    /// Why it stopped early; nil if it did not.
+    /// Why the run stopped early; nil if it did not.
     public var stoppedBy: AssociationReason?
     /// The library's message for the user.
     public var detail: String = ""
-    /// The cause, if it is known and what solves it depends on it.
+    /// The cause, if it is known and determines the remedy.
     public var obstacle: AlbumObstacle?
 }

@@ -8,7 +8,7 @@ extension AlbumService {
     /// (rule R12). The album is then arranged in the order of the remaining clips.
     ///
     /// The album keeps its link even if empty. Assets that the library does not remove stay in the album, without a
-    /// clip. If the flag is not set, nothing is locked and no request is sent: ``rearrange(_:)`` updates the album.
+    /// clip. If the flag is not set, nothing is locked or sent: ``rearrange(_:)`` updates the album.
     ///
     /// Cancellation interrupts the wait for another task that changes the album; in that case, nothing is removed. It
     /// does not interrupt the removal itself, which would leave assets without clips in the album.
@@ -116,8 +116,8 @@ extension AlbumService {
 extension AlbumService {
     /// Deletes a tape; if the flag is set, also its album, unless `keepingAlbum` is true.
     ///
-    /// If the flag is not set, no request is sent to the library. Cancellation interrupts the wait for another task
-    /// that changes the album; in that case, nothing is deleted. It does not interrupt the deletion itself.
+    /// If the flag is not set, nothing is sent to the library. Cancellation interrupts the wait for another task that
+    /// changes the album; in that case, nothing is deleted. It does not interrupt the deletion itself.
     ///
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func deleteTape(_ tapeID: String, keepingAlbum: Bool) async throws(TapesError) -> TapeDeletion {
@@ -145,7 +145,7 @@ extension AlbumService {
 
     enum Processing {
         case gone(AlbumDeletion)
-        /// The album now belongs to another tape, or the flag is not set: no request was sent.
+        /// The album now belongs to another tape, or the flag is not set: nothing was sent.
         case spared
         case pending(AlbumFailure)
     }
@@ -213,7 +213,7 @@ extension TapeDeletion.Album {
 public struct TapeDeletion: Sendable, Equatable {
     /// The result for an album.
     public enum Album: Sendable, Equatable {
-        /// Kept: the flag is not set, the caller keeps it, or another tape has it.
+        /// Kept: the flag is not set, the caller keeps it, or another tape uses it.
         case kept(AlbumLink)
         /// Deleted, now or earlier.
         case deleted(AlbumLink)

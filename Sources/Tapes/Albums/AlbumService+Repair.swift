@@ -1,8 +1,8 @@
 internal import MediaFiles
 public import MediaStore
 
-// Manual changes, and leftovers from killed processes, are found by comparing albums with their tapes, and repaired
-// only on request.
+// Finds manual changes and leftovers from killed processes by comparing albums with their tapes, and repairs them only
+// on request.
 extension AlbumService {
     /// Compares the names in a tape's album with its clips, without waiting and without searching for the album.
     ///
@@ -32,7 +32,7 @@ extension AlbumService {
         let (found, clips, link) = try await locked(tapeID) { () async throws(TapesError) in
             try await usable { try await check(tapeID, opened) }
         }
-        // Read without the lock, so that other commands need not wait for it.
+        // Read without the lock, so other commands need not wait for it.
         let missing = Set(found.findings.filter { $0.kind == .originalMissing }.compactMap(\.path))
         let needed = needingOriginals(clips, hasAlbum: link != nil)
             .filter { clip in clip.source.map { !missing.contains($0) } ?? false }
@@ -99,8 +99,8 @@ extension AlbumService {
         return (AlbumCheck(tape: tape, hasAlbum: true, findings: findings), clips, link)
     }
 
-    /// How many assets an album lacks, in words; nil if it has all of them. Only `count`, the number of assets in the
-    /// album, excludes those in the trash.
+    /// How many assets are missing from an album, in words; nil if none are missing. Only `count`, the number of assets
+    /// in the album, excludes those in the trash.
     private func absence(
         of assets: Set<[UInt8]>,
         in albumID: String,
@@ -137,7 +137,7 @@ extension AlbumService {
         for case .notNow(let error) in results { throw error }
     }
 
-    /// A clip in an album with its own copies does not need its original.
+    /// A clip in an album that has its own copies does not need its original.
     private func needingOriginals(_ clips: [ClipRecord], hasAlbum: Bool) -> [ClipRecord] {
         clips.filter { library.linksToOriginals || !hasAlbum || $0.association != .linked }
     }
@@ -222,8 +222,8 @@ extension AlbumService {
 
     // MARK: Leftovers
 
-    /// Finds leftovers from killed processes in the library outside albums, without changing anything. Finds none if
-    /// the library was never used.
+    /// Finds leftovers from killed processes in the library outside albums, without changing anything. Returns an empty
+    /// array if the library was never used.
     ///
     /// - Throws: `TapesError` `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func leftovers() async throws(TapesError) -> [AlbumFinding] {

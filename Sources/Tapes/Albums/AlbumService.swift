@@ -5,8 +5,8 @@ internal import MediaSystem
 
 /// Maintains the albums of tapes in one library: implements rules R1 to R18 of the tapes contract for all commands.
 ///
-/// Safe for concurrent processes: only one at a time changes the albums of a tape. A failure of the library is not an
-/// error but a state of the tape and its clips (rule R9); only store errors and cancellation are thrown.
+/// Safe for concurrent processes: only one process at a time changes the albums of a tape. A failure of the library is
+/// not an error but a state of the tape and its clips (rule R9); only store errors and cancellation are thrown.
 ///
 /// ## Topics
 ///
@@ -116,7 +116,7 @@ public struct AlbumService: Sendable {
 }
 
 extension AlbumService {
-    /// The identity of the library, and access to it. Changes nothing. With albums disabled, no request is sent.
+    /// The identity of the library, and access to it. Changes nothing. If albums are disabled, nothing is sent.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     public func status() async throws(TapesError) -> LibraryStatus {
@@ -130,7 +130,7 @@ extension AlbumService {
             status.addOnly = try await library.access(.addOnly)
             status.readWrite = try await library.access(.readWrite)
             if let refused, refused == status.addOnly?.fingerprint {
-                // The user declined its creation (rule R10).
+                // The user declined to create the library (rule R10).
                 status.addOnly?.willBeCreated = false
                 status.readWrite?.willBeCreated = false
             }
@@ -173,7 +173,7 @@ extension AlbumService {
 }
 
 extension AlbumAccess {
-    /// False for a library that refuses access: it must not be recorded as the last successful one.
+    /// False for a library that refuses access, which must not be recorded as the last successful one.
     fileprivate var isGranted: Bool {
         switch state {
         case .authorized, .limited: true
@@ -186,9 +186,9 @@ extension AlbumService {
     /// Ensures that a tape has an album with every pending clip: steps 3 to 8 of rule R2, after the clips were
     /// committed.
     ///
-    /// A deleted or empty tape is skipped. `isRequested`: whether the user explicitly requested it (`reconcile --apply`,
-    /// `library grant`); earlier refusals and backoff are then ignored. After a cancellation, results confirmed by the
-    /// library are stored.
+    /// A deleted or empty tape is skipped. `isRequested` is whether the user explicitly requested the update
+    /// (`reconcile --apply`, `library grant`); earlier refusals and backoff are then ignored. After a cancellation,
+    /// results confirmed by the library are stored.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func associate(_ tapeID: String, isRequested: Bool = false) async throws(TapesError) -> AlbumOutcome {
@@ -196,15 +196,15 @@ extension AlbumService {
         return try await attempt(tapeID, isRequested: isRequested).outcome
     }
 
-    /// Adds a rendered video to the tape's album (rule R16). `.partly` if the album exists without the video.
+    /// Adds a rendered video to the tape's album (rule R16). Returns `.partly` if the album exists without the video.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func file(_ path: [UInt8], into tapeID: String) async throws(TapesError) -> AlbumOutcome {
         try await attempt(tapeID, isRequested: false, filing: path).outcome
     }
 
-    /// Updates a tape's order in the library, if the library has an order. Never creates an album. `.skipped` for a
-    /// tape without an album.
+    /// Updates a tape's order in the library, if the library has an order. Never creates an album. Returns `.skipped`
+    /// for a tape without an album.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func rearrange(_ tapeID: String) async throws(TapesError) -> AlbumOutcome {
@@ -243,7 +243,8 @@ extension AlbumService {
         }
     }
 
-    /// Makes one attempt under the tape's lock. Also returns whether the library would refuse all other tapes.
+    /// Makes one attempt under the tape's lock. Returns the outcome, and whether the library would refuse all other
+    /// tapes.
     func attempt(
         _ tapeID: String,
         isRequested: Bool,
@@ -252,7 +253,7 @@ extension AlbumService {
         // The switch that disables albums, at the lowest level (rule R18).
         guard policy.isEnabled else { return (.skipped, false) }
         return try await locked(tapeID) { () async throws(TapesError) in
-            // Read again under the lock: a tape deleted in the meantime gets no album (rule R2.3, trap 6).
+            // Read again under the lock: a tape deleted in the meantime does not get an album (rule R2.3, trap 6).
             guard var attempt = try AlbumAttempt(self, tapeID: tapeID, isRequested: isRequested, filing: path) else {
                 return (.skipped, false)
             }
@@ -264,7 +265,7 @@ extension AlbumService {
 
 // Manual links: the only way to use an album that was not created for the tape (rule R3).
 extension AlbumService {
-    /// Links an existing album to a tape. Requires `.readWrite`. All clips of the tape become pending.
+    /// Links an existing album to a tape. Requires `.readWrite`. All clips in the tape become pending.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.albumNotFound`, `.albumTaken`, `.libraryUnusable`,
     ///   `.storeUnusable`, `.cancelled`.
@@ -332,7 +333,7 @@ extension AlbumService {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
             // A link to a library previously at this address prevents the creation of a new album, so it can be removed
-            // too.
+            // as well.
             let record = try record()
             let links = try stored(store.albumLinks(of: tapeID))
             guard let link = try knownLink(of: tapeID) ?? links.first(where: { isOfThisAddress($0, record) }) else {
@@ -345,8 +346,8 @@ extension AlbumService {
         }
     }
 
-    /// The current link: that of the library last found at this address; nil if the tape has no album in that library.
-    /// No request is sent.
+    /// The current link: the link to the library last found at this address; nil if the tape has no album in that
+    /// library. Nothing is sent.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func knownLink(of tapeID: String) throws(TapesError) -> AlbumLink? {
@@ -355,8 +356,8 @@ extension AlbumService {
         return links.first { $0.libraryID == libraryID }
     }
 
-    /// Runs an explicitly requested operation, so that a failure of the library is an error. `value` of such an error
-    /// is the code of the reason, and `underlying` the library's error, if any.
+    /// Runs an explicitly requested operation, for which a failure of the library is an error. The error's `value` is
+    /// the code of the reason, and its `underlying` is the library's error, if any.
     func usable<Value>(_ body: () async throws -> Value) async throws(TapesError) -> Value {
         do {
             return try await body()

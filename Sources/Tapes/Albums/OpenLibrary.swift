@@ -15,7 +15,7 @@ extension AlbumService {
     }
 
     /// Checks access and identity. Creates nothing unless there never was a library at the address. `isBelieving`
-    /// decides whether an earlier refusal still applies (rule R10), without a request.
+    /// determines whether an earlier refusal still applies (rule R10), without a request.
     ///
     /// - Throws: Errors that `AlbumFailure.init(caught:)` converts, if the library cannot currently be used.
     func open(
@@ -44,7 +44,7 @@ extension AlbumService {
         return OpenLibrary(id: id, access: access, identity: identity)
     }
 
-    /// Confirms that a result came from the opened library (contract 4.2): its disk may have been unmounted since.
+    /// Confirms that a result came from the opened library (contract 4.2): its disk may have been unmounted since then.
     func confirm(_ opened: OpenLibrary) async throws {
         let known = try record()
         let identity = try await library.identity()
@@ -73,7 +73,7 @@ extension AlbumService {
         }
     }
 
-    /// Stores the insufficient access, so that later commands do not repeat the attempt (rule R10).
+    /// Stores the insufficient access, so later commands do not repeat the attempt (rule R10).
     func refuse(_ access: AlbumAccess) throws(TapesError) {
         try change { $0.refusedFingerprint = access.fingerprint }
     }
@@ -83,7 +83,7 @@ extension AlbumService {
         try change { $0.refusedFingerprint = nil }
     }
 
-    /// Forgets a library without albums of tapes, so that another one at its address is used (ADR 0020).
+    /// Forgets a library that has no albums of tapes, so a different library at its address is used (ADR 0020).
     func forgetUnused(_ libraryID: String) throws(TapesError) {
         guard try record()?.libraryID == libraryID else { return }
         let links = try stored(store.albumLinks(in: libraryID))
@@ -114,7 +114,7 @@ extension AlbumService {
 
 extension AlbumLibraryIdentity {
     /// The ID that a known library has in links, if this is that library: the same instance with the same account, or
-    /// with the key of the last success, which may have lost or gained `user.read` (contract 4.2).
+    /// with the key last used successfully, which may have lost or gained `user.read` (contract 4.2).
     func knownID(_ record: AlbumLibraryRecord) -> String? {
         guard let known = record.libraryID else { return nil }
         if known == libraryID { return known }
@@ -140,15 +140,15 @@ public struct LibraryStatus: Sendable, Equatable {
     public var reason: AssociationReason?
     /// The library's message for the user.
     public var detail: String = ""
-    /// The cause, if it is known and what solves it depends on it.
+    /// The cause, if it is known and determines the remedy.
     public var obstacle: AlbumObstacle?
 }
 
 /// The access that an operation requires (contract 4.3).
 public enum AccessLevel: String, Sendable {
-    /// Create and fill albums; read only mediactl's own.
+    /// Create and fill albums; read only albums created by mediactl.
     case addOnly = "add_only"
-    /// Also read, empty and delete albums.
+    /// In addition, read, empty and delete albums.
     case readWrite = "read_write"
 }
 
@@ -169,15 +169,16 @@ public struct AlbumAccess: Sendable, Equatable {
     }
 
     public var state: State
-    /// Library and account with the permissions, or with mode, owner and device of the root. Contains no secret.
+    /// Consists of library and account, and of the permissions or the mode, owner and device of the root. Does not
+    /// contain a secret.
     public var fingerprint: String
     /// The system's message for the user.
     public var detail: String
-    /// Whether the permissions forbid creating or filling a new album; if so, none is created.
+    /// Whether the permissions forbid creating or filling a new album; if so, albums are not created.
     public var forbidsNewAlbums: Bool
-    /// Whether the library does not exist yet, and adding creates it.
+    /// Whether the library does not exist yet and is created by the first addition.
     public var willBeCreated = false
-    /// The cause of a refusal, if it is known and what solves it depends on it.
+    /// The cause of a refusal, if it is known and determines the remedy.
     public var obstacle: AlbumObstacle?
 
     public init(_ state: State, fingerprint: String, detail: String = "", forbidsNewAlbums: Bool = false) {

@@ -106,7 +106,7 @@ enum ClipMedium {
         return MediaType.declared(fileName: name, prefix: prefix)?.kind == .video ? .video : nil
     }
 
-    /// Video extensions that upload servers do not accept.
+    /// Extensions of videos that upload servers do not accept.
     private static let videoExtensions: Set = ["3gp", "3g2", "mts", "insv", "qt"]
 }
 
@@ -121,8 +121,8 @@ enum OriginalReading {
     /// Maximum duration of reading one block.
     static let stepLimit = Duration.seconds(30)
 
-    /// Opens a file and computes its digests in one read, unless they are known for its status. nil if it cannot be
-    /// read completely, or changes while it is read.
+    /// Opens a file and computes its digests in one read, unless they are known for its status. Returns nil if the file
+    /// cannot be read completely, or changes while it is read.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     static func read(
@@ -172,9 +172,9 @@ enum OriginalReading {
         return missing
     }
 
-    /// IDs of the clips whose originals do not match their checksums. Reads only files whose length is the same but
+    /// IDs of the clips whose originals do not match their checksums. Reads only files whose length is unchanged but
     /// whose time differs. Clips without checksums and files that cannot be read are skipped; if a file system does not
-    /// respond, so are the other files in the directory.
+    /// respond, the other files in the directory are skipped as well.
     ///
     /// - Throws: `.cancelled`.
     static func changed(among clips: [ClipRecord]) async throws(TapesError) -> Set<String> {

@@ -13,7 +13,7 @@ extension TapeEditor {
 
     /// Like `clip(named:of:)` with a string, for a name as bytes: file names need not be UTF-8.
     ///
-    /// - Throws: As above.
+    /// - Throws: `TapesError` `.clipNotFound` (with the IDs if several match), `.storeUnusable`.
     public func clip(named name: [UInt8], of tape: TapeRecord) throws(TapesError) -> ClipRecord {
         let clips = try stored(store.clips(of: tape.id))
         let text = String(decoding: name, as: UTF8.self)

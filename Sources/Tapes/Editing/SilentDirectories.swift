@@ -3,8 +3,8 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Synchronization
 
-/// Directories of originals whose file systems do not respond (rule R14). Determined once for all steps of a command, so
-/// that none of them waits for the same file system again.
+/// Directories of originals whose file systems do not respond (rule R14). Determined once for all steps of a command,
+/// so no step waits for the same file system again.
 package struct SilentDirectories: Sendable, Equatable {
     /// Paths as bytes.
     package private(set) var paths: Set<[UInt8]> = []
@@ -17,7 +17,7 @@ package struct SilentDirectories: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - files: Paths of originals, absolute, as bytes.
-    ///   - limit: The time for all directories.
+    ///   - limit: The time limit for all directories together.
     ///   - noticeTime: The time until `onWait` is called.
     ///   - onWait: Called once with the directories that have not responded yet, in order.
     ///   - check: Accesses a file; may block.

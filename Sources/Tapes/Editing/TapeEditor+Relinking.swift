@@ -7,7 +7,7 @@ internal import MediaSystem
 public struct RelinkResult: Sendable, Equatable {
     /// The state of an original.
     public enum State: Sendable, Equatable {
-        /// Still at its path, or on a file system that does not respond; the clip is not changed.
+        /// The original is still at its path, or on a file system that does not respond; the clip is not changed.
         case present
         /// Found at this path, as bytes; the clip is relinked to it.
         case found([UInt8])
@@ -25,15 +25,15 @@ public struct RelinkResult: Sendable, Equatable {
 extension TapeEditor {
     /// Finds moved originals by checksum: walks directories, reads only files of the right size, and relinks the clips
     /// to the files found. Originals still at their paths are not changed, unless `includesChanged` is true and their
-    /// content differs. Of several equal files, one with the same name is preferred, otherwise the first.
+    /// content differs. If several files match, a file with the same name is preferred, otherwise the first.
     ///
     /// The video of a live photo is searched for by its name in the directory of the still.
     ///
-    /// An empty list stands for all tapes. `includesChanged`: whether to also search for the former content of originals
-    /// that were changed or replaced.
+    /// An empty list stands for all tapes. `includesChanged` is whether to also search for the former content of
+    /// originals that were changed or replaced.
     ///
     /// - Returns: A result for each clip that has a source.
-    /// - Throws: `TapesError` `.storeUnusable`; `.cancelled`, and then nothing is changed.
+    /// - Throws: `TapesError` `.storeUnusable`; `.cancelled`, in which case nothing is changed.
     public func relink(
         _ tapes: [TapeRecord],
         in directories: [[UInt8]],
@@ -70,7 +70,7 @@ private struct OriginalSearch {
         var modifiedNanoseconds: Int64
     }
 
-    /// In the order of the clips.
+    /// The results, in the order of the clips.
     private(set) var results: [RelinkResult] = []
     private(set) var found: [String: Found] = [:]
 
@@ -157,7 +157,7 @@ private struct OriginalSearch {
         return read
     }
 
-    /// The new path of a live photo's video, if it is missing at its old path but in the directory of the still.
+    /// The new path of a live photo's video, if it is no longer at its old path but is in the directory of the still.
     private static func pair(of clip: ClipRecord, beside still: [UInt8]) -> [UInt8]? {
         guard let old = clip.pairedSource, FileIdentity(ofRegularFile: old) == nil else { return nil }
         let new = still.directoryOfPath + [UInt8(ascii: "/")] + old.nameOfPath
@@ -166,10 +166,10 @@ private struct OriginalSearch {
 }
 
 extension ClipRecord {
-    /// Whether it has checksums.
+    /// Whether the clip has checksums.
     var isIdentified: Bool { size != nil && (sha256 != nil || sha1 != nil) }
 
-    /// Whether content with these digests is that of its checksums.
+    /// Whether content with these digests matches the clip's checksums.
     func isMade(of digests: FileDigests) -> Bool {
         sha256.map { $0 == digests.sha256.hex } ?? (sha1 == digests.sha1Hex)
     }

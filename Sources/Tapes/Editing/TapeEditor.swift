@@ -194,8 +194,8 @@ extension TapeEditor {
         return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: absolute)
     }
 
-    /// Combines each still and video with the same stem in the same directory, both in the list, into a live photo, at
-    /// the position of the first of the two and with the duration of the video. Each clip is in at most one pair. Clips
+    /// Combines each still and video in the list that have the same stem and directory into a live photo, at the
+    /// position of the first of the two and with the duration of the video. Each clip is in at most one pair. Clips
     /// without a counterpart are unchanged.
     public func pairingLivePhotos(_ clips: [ClipRecord]) -> [ClipRecord] {
         /// Indexes of clips without a counterpart so far, by stem.
@@ -262,7 +262,7 @@ public struct ClipChange: Sendable, Equatable {
     public var trimEndMilliseconds: Int64?
     /// 0 to 3, clockwise.
     public var rotateQuarterTurns: Int?
-    /// `.some(nil)` resets it to the tape's setting.
+    /// The scale mode; `.some(nil)` resets it to the tape's setting.
     public var scaleOverride: TapeRecord.ScaleMode??
     /// 0 to 1; `.some(nil)` resets it to full volume. For videos and live photos only.
     public var volume: Double??
@@ -288,7 +288,8 @@ extension TapeEditor {
         }
     }
 
-    /// Changes how a clip is shown. All other settings keep their stored values, not those of the given clip.
+    /// Changes how a clip is shown. All other settings keep their stored values, even if the given clip has different
+    /// ones.
     ///
     /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`; in
     ///   that case, nothing is changed.
@@ -367,7 +368,7 @@ extension ClipChange {
 extension TapeEditor {
     /// Computes missing or outdated checksums of a clip: SHA-1 and SHA-256 in one read.
     ///
-    /// A file that changes while it is read gets no checksums, nor does one whose file system does not respond for 30
+    /// Checksums are not stored for a file that changes while it is read, or whose file system does not respond for 30
     /// seconds (rule R14).
     ///
     /// - Returns: The stored clip; unchanged if its original cannot be read.
@@ -389,7 +390,7 @@ extension TapeEditor {
 }
 
 extension ClipRecord {
-    /// Whether its file has not changed since its checksums were computed.
+    /// Whether the clip's file has not changed since its checksums were computed.
     func isUnchanged(_ status: FileIdentity) -> Bool {
         size == status.size && modifiedNanoseconds == status.modificationNanoseconds
     }

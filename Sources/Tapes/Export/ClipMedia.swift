@@ -4,13 +4,13 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Properties of the video of a clip, from its file.
+/// Properties of a clip's video, as read from its file.
 public struct ClipMedia: Sendable, Equatable {
     /// Frames per second, as a fraction.
     public struct FrameRate: Sendable, Equatable {
         /// Number of frames.
         public var numerator: Int64
-        /// Number of seconds for this many frames.
+        /// Number of seconds in which these frames are shown.
         public var denominator: Int64
 
         /// Creates a rate; both numbers are above 0.
@@ -47,8 +47,8 @@ public struct ClipMedia: Sendable, Equatable {
 
     /// Reads the headers of the clips' videos with ffprobe, several in parallel. Files that are missing or that ffprobe
     /// cannot read are omitted, as are stills; for a live photo, its video is read. `searchPath` is the `PATH` to
-    /// search for ffprobe. `directory` contains a mark during the read, so that `RenderLeftovers` finds the temporary
-    /// files if the process is killed; nil for no mark.
+    /// search for ffprobe. `directory` contains a mark during the read, so `RenderLeftovers` finds the temporary files
+    /// if the process is killed; nil for no mark.
     ///
     /// - Returns: Properties by clip ID.
     /// - Throws: `TapesError` `.programMissing`, `.targetUnusable` or `.diskFull` for the system's temporary directory,

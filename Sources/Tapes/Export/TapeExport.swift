@@ -6,8 +6,8 @@ public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Exports a tape in formats of other programs (tapes contract section 8). Uses paths but never reads files: a timeline
-/// gets their properties from `ClipMedia.read`.
+/// Exports a tape in the formats of other programs (tapes contract section 8). Uses paths but never reads files: a
+/// timeline gets their properties from `ClipMedia.read`.
 public enum TapeExport: String, Sendable, CaseIterable {
     /// Playlist: order only. Clips without a path are omitted; a live photo is represented by its still. Paths are
     /// written as bytes; a path that a line cannot represent becomes a `file:` URL.
@@ -20,9 +20,9 @@ public enum TapeExport: String, Sendable, CaseIterable {
     /// Generates the content of the file: UTF-8, except that the paths in a playlist may contain arbitrary bytes.
     ///
     /// `clips` are in order. For a timeline, a video has the duration of its current file, and `media` contains the
-    /// properties of the files by clip ID; without them, its times are in milliseconds.
+    /// properties of the files by clip ID; without these, its times are in milliseconds.
     ///
-    /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path; for a timeline, `.trimTooLong`
+    /// - Throws: `TapesError` `.nothingToExport` if none of the tape's clips has a path; for a timeline, `.trimTooLong`
     ///   with the file of a video that is not longer than its trims.
     public func bytes(
         of tape: TapeRecord,
@@ -52,7 +52,7 @@ public enum TapeExport: String, Sendable, CaseIterable {
 extension ClipRecord {
     var fileName: [UInt8] { source?.nameOfPath ?? Array(id.utf8) }
 
-    /// Shown duration of a video whose file now has this length, in milliseconds.
+    /// Shown duration, in milliseconds, of a video whose file currently has this length.
     ///
     /// - Throws: `.trimTooLong` with the path, if the file has been replaced by a shorter one since it was trimmed.
     func shownMilliseconds(ofFile length: Int64) throws(TapesError) -> Int64 {
@@ -80,7 +80,7 @@ extension ClipRecord {
 ///   - `id`, `position` (from 0)
 ///   - `kind`: `video`, `image`, `live`
 ///   - `path`: absolute, with U+FFFD for invalid UTF-8; `path_base64`: its bytes in base64 if so, otherwise null
-///   - `paired_path`, `paired_path_base64`: the video of a live photo, likewise
+///   - `paired_path`, `paired_path_base64`: the video of a live photo, in the same form
 ///   - `size_bytes`, `modified_at_ns` (since 1970), `sha1`, `sha256`: of the file when its checksums were computed
 ///   - `duration_ms`: of the whole file
 ///   - `trim_start_ms`, `trim_end_ms`: removed at both ends
@@ -167,7 +167,7 @@ struct TapeTiming {
         overlaps = zip(lengths, lengths.dropFirst()).map { Self.overlap(wanted, $0, $1) }
     }
 
-    /// At most half of a clip, so that the transitions at its two ends do not overlap.
+    /// At most half of a clip, so the transitions at its two ends do not overlap.
     private static func overlap(_ wanted: Int64, _ before: Int64?, _ after: Int64?) -> Int64 {
         [before, after].compactMap { $0 }.reduce(wanted) { min($0, $1 / 2) }
     }
@@ -191,8 +191,8 @@ extension TapeRecord {
 
 /// The target file of an export, for playlists and videos.
 public enum ExportTarget {
-    /// Rejects a target if writing it would lose data. None of the `originals`, those of all tapes, is ever replaced, under
-    /// any name (rule R6). Blocks.
+    /// Rejects a target if writing it would lose data. The `originals` (of all tapes) are never replaced, under any
+    /// name (rule R6). Blocks.
     ///
     /// - Throws: `TapesError` `.targetUnusable` for an original, and for anything other than a regular file, such as a
     ///   link, a directory or a device; `.targetExists`.
@@ -222,8 +222,8 @@ extension FileIdentity {
     }
 }
 
-/// A playlist in extended M3U: UTF-8, LF, one entry per clip. Names are escaped, so that none can start a new line;
-/// locations are bytes that the system can open, in any encoding.
+/// A playlist in extended M3U: UTF-8, LF, one entry per clip. Names are escaped and cannot start a new line; locations
+/// are bytes that the system can open, in any encoding.
 struct M3UPlaylist {
     struct Entry {
         var milliseconds: Int64?
@@ -253,7 +253,7 @@ struct M3UPlaylist {
 
     /// The location of a file: its path, or its URL if a line cannot represent the path.
     static func line(for path: [UInt8]) -> [UInt8] {
-        // A name that could control a terminal, or looks like another name, is encoded.
+        // A name that could control a terminal, or that looks like a different name, is encoded.
         let isPlain = TerminalText.isPlain(path)
         // Players remove whitespace at the end of a line.
         if isPlain, let last = path.last, last != UInt8(ascii: " "), last != UInt8(ascii: "\t") { return path }
@@ -264,7 +264,7 @@ struct M3UPlaylist {
 extension TerminalText {
     /// Whether the path has no control or format characters; invalid UTF-8 is allowed.
     fileprivate static func isPlain(_ path: [UInt8]) -> Bool {
-        // Invalid bytes become U+FFFD, which is neither.
+        // Invalid bytes become U+FFFD, which is neither a control nor a format character.
         String(decoding: path, as: UTF8.self).unicodeScalars
             .allSatisfy { !isDangerous($0) && $0.properties.generalCategory != .format }
     }

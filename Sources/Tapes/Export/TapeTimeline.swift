@@ -6,14 +6,14 @@ internal import MediaTransport
 /// → `Clip.1`.
 ///
 /// - Times are frames of the clip's own video. Stills and silence have the rate of the first video, or 30 frames per
-///   second without one. Times of a video with an unknown rate are in milliseconds (rate 1000).
+///   second if there is no video. Times of a video with an unknown rate are in milliseconds (rate 1000).
 /// - A clip's `source_range` is the trimmed range, in whole frames, without audio after the end of the video, unless
-///   nothing else remains. It and `available_range` are omitted if the length is unknown. The available range of a
-///   still is its display duration, since its length is arbitrary.
-/// - OpenTimelineIO centers a transition on a cut, and takes frames of both clips from beyond the cut. Here two clips
+///   nothing else remains. `source_range` and `available_range` are omitted if the length is unknown. The available
+///   range of a still is its display duration, since its length is arbitrary.
+/// - OpenTimelineIO centers a transition on a cut, and takes frames of both clips from beyond the cut. Here, two clips
 ///   overlap for the whole transition, so the cut is in the middle of the transition: the clip before the cut ends
-///   earlier by half the transition, and the clip after it starts later by half. The length of the tracks is that of
-///   the video (trap 20).
+///   earlier by half the transition, and the clip after it starts later by half. The tracks are as long as the video
+///   (trap 20).
 /// - Both tracks have the same ranges. A clip without audio is a `Gap.1` in the audio track; a clip whose file could
 ///   not be read is assumed to have audio.
 /// - A clip without a path has a `MissingReference.1`. A live photo plays its video.
@@ -102,7 +102,7 @@ struct TapeTimeline {
         )
     }
 
-    /// Covers the frames that both clips contribute to the transition, each in its own frame rate.
+    /// Covers the frames that both clips contribute to the transition, each at its own frame rate.
     private func transition(after index: Int, milliseconds: Int64, isSound: Bool) -> JSONValue {
         let kind = tape.transition(after: index)
         let isDissolve = isSound || kind == .crossfade
@@ -127,11 +127,11 @@ struct TapeTimeline {
         /// Frames contributed to the transitions before and after the clip.
         let headFrames: Int64
         let tailFrames: Int64
-        /// nil if its length is unknown.
+        /// nil if the clip's length is unknown.
         private let shown: Range<Int64>?
         private let available: Int64?
 
-        /// Takes times in milliseconds.
+        /// Creates an item from times in milliseconds.
         init(
             _ clip: ClipRecord,
             rate: ClipMedia.FrameRate,

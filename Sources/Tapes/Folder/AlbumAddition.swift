@@ -13,10 +13,10 @@ struct AlbumAddition {
     private let addedAt: String
     /// The index of each original's entry in the manifest.
     private var places: [[UInt8]: Int] = [:]
-    /// Links in mediactl's format that are not in the manifest: leftovers of a crashed process.
+    /// Links in mediactl's format that are not in the manifest: leftovers from a crashed process.
     private var strays: [[UInt8]: [UInt8]] = [:]
     private var hasChanged = false
-    /// The first sequence number that was free at the beginning, and the numbers assigned to strays since.
+    /// The first sequence number that was free at the beginning, and the numbers assigned to strays since then.
     private let firstSequence: Int64
     private var sequences: Set<Int64> = []
 
@@ -35,7 +35,8 @@ struct AlbumAddition {
         do throws(FileWriteError) {
             names = try album.directory.names()
         } catch {
-            // Adding requires no read permission: strays are then unknown, and a taken name is detected on creation.
+            // Adding does not require read permission: without it, strays are unknown, and a taken name is detected on
+            // creation.
             guard error.kind == .denied else { throw error }
             names = []
         }
@@ -48,9 +49,10 @@ struct AlbumAddition {
         }
     }
 
-    /// Adds links to originals, in order: links first, then the manifest. No original is accessed (rule R14).
+    /// Adds links to originals, in order: links first, then the manifest. Originals are not accessed (rule R14).
     ///
-    /// - Returns: One result for each; `.notNow` from the first file system failure on, if earlier originals succeeded.
+    /// - Returns: One result for each; `.notNow` from the first file system failure onward, if earlier originals
+    ///   succeeded.
     /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; links created before the error are kept, and
     ///   the next attempt finds them.
     mutating func add(_ assets: [AlbumAsset], _ steps: WorkSteps) throws(AlbumError) -> [AddResult] {
@@ -99,8 +101,8 @@ struct AlbumAddition {
         }
     }
 
-    /// Ensures that the link of an entry exists: the user may have removed it, or replaced it with another file, which
-    /// is kept.
+    /// Ensures that the link of an entry exists: the user may have removed it, or replaced it with a different file,
+    /// which is kept.
     private mutating func restore(
         _ entry: AlbumManifest.Entry,
         at place: Int,

@@ -69,7 +69,7 @@ extension AlbumFolder {
     }
 
     /// Links without an entry, by the original of an entry whose link is missing: the link was renamed manually. The
-    /// target must exactly match that of the entry; if several match, the first by name is used.
+    /// target must exactly match the entry's target; if several match, the first by name is used.
     private func strays(_ links: [AlbumLinkPlace]) throws(FileWriteError) -> [[UInt8]: [UInt8]] {
         let gone = links.filter { $0.name == nil }
         guard !gone.isEmpty else { return [:] }
@@ -110,8 +110,8 @@ extension AlbumFolder {
 
     // MARK: Repairing
 
-    /// Restores the links of clips in the album: a link that was renamed manually gets its name back, and a missing one
-    /// is created again. Entries with neither clip nor link are removed. Then arranges the album.
+    /// Restores the links of clips in the album: a link that was renamed manually gets its name back, and a missing
+    /// link is created again. Entries with neither clip nor link are removed. Then arranges the album.
     ///
     /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`.
     mutating func mend(
@@ -239,7 +239,7 @@ extension OpenRoot {
     private static let temporaryManifest = Array(LibraryFile.manifest.temporaryName.utf8)
 
     /// Folders owned by this user whose creation was interrupted: their names have the format of albums, and they
-    /// contain only an unfinished manifest, or nothing if the creation of an album with such a title was not finished.
+    /// contain only an unfinished manifest, or nothing if the creation of an album with this title was not finished.
     /// Any other empty folder may have been created manually or on another machine.
     fileprivate func emptyFolders(requestedTitles titles: [String]) throws(FileWriteError) -> [[UInt8]] {
         let prefix = Array(AlbumTitle.prefix.utf8)

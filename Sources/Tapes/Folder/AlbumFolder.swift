@@ -15,7 +15,7 @@ struct AlbumFolder {
 
     /// Creates the folder of a new album. An existing folder is never used, even if it is empty.
     ///
-    /// - Throws: `AlbumError`; no folder is left behind, except after a crash.
+    /// - Throws: `AlbumError`; a folder is left behind only after a crash.
     static func make(title: String, tapeID: String, in root: OpenRoot, at now: Date) throws(AlbumError) -> AlbumFolder {
         do throws(FileWriteError) {
             let (name, directory) = try makeDirectory(title: title, in: root.directory)
@@ -126,7 +126,7 @@ extension AlbumFolder {
 
     /// Deletes the album: the links in the manifest, mediactl's own files, then the folder if nothing else is in it.
     ///
-    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.cancelled`; the manifest is kept, so that the next
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.cancelled`; the manifest is kept, so the next
     ///   attempt resumes.
     func delete(_ steps: WorkSteps) throws(AlbumError) -> AlbumDeletion {
         try checkIsOurs()
@@ -140,7 +140,7 @@ extension AlbumFolder {
 
     private func deleteWithoutLinks() throws(FileWriteError) -> AlbumDeletion {
         if try TapePlaylist.isOurs(in: directory) { try directory.remove(LibraryFile.playlist.name) }
-        // Left by a process that crashed while writing.
+        // These files are left by a process that crashed while writing.
         for file in [LibraryFile.playlist, .manifest] {
             let name = Array(file.temporaryName.utf8)
             if try directory.kind(of: name) == .regular { try directory.remove(name) }
@@ -187,7 +187,7 @@ enum AlbumName {
         return Array((number == 1 ? name : "\(name) (\(number))").utf8)
     }
 
-    /// Whether a folder has a name for an album with this title, with any number.
+    /// Whether the name of a folder is one for an album with this title, with any number.
     static func isFolder(_ name: [UInt8], of title: String) -> Bool {
         let first = folder(title)
         guard name.starts(with: first), name != first else { return name == first }

@@ -6,7 +6,7 @@ internal import MediaTransport
 /// versions of mediactl, are preserved byte for byte.
 struct AlbumManifest {
     struct Entry {
-        /// Order of adding, from 1.
+        /// Number in the order of adding, from 1.
         var sequence: Int64
         var link: [UInt8]
         /// The new name of the link while it is being renamed; nil otherwise.
@@ -48,7 +48,7 @@ struct AlbumManifest {
     var elements: [Element] = []
     var others: [RawMember] = []
 
-    /// Whether a newer version has written it, which makes it read-only.
+    /// Whether a newer version has written the manifest, which makes the album read-only.
     var isNewer: Bool { version > Self.version }
 
     var entries: [Entry] {
@@ -59,7 +59,7 @@ struct AlbumManifest {
         elements.removeAll { if case .entry(let entry) = $0 { isGone(entry) } else { false } }
     }
 
-    /// Whether a name from a manifest is safe to use in a directory: it must not lead outside it.
+    /// Whether a name from a manifest is safe to use in a directory: it must not lead outside that directory.
     static func isLinkName(_ name: [UInt8]) -> Bool {
         !name.isEmpty && name != Array(".".utf8) && name != Array("..".utf8) && name.count <= 255
             && !name.contains(UInt8(ascii: "/")) && !name.contains(0)
@@ -163,7 +163,7 @@ extension JSONCursor {
         let first = start()
         try skip()
         let value = text[first..<start()]
-        // `start` has skipped the whitespace after it.
+        // `start` has skipped the whitespace after the value.
         return value.dropLast(value.reversed().prefix { $0 <= 0x20 }.count)
     }
 }

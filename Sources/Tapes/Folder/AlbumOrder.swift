@@ -10,13 +10,13 @@ struct AlbumLinkPlace {
     var entry: AlbumManifest.Entry
     /// The original; nil for an invalid target.
     var source: [UInt8]?
-    /// Its current name; nil if no link with this target has one of its names.
+    /// The link's current name; nil if no link with this target has one of the entry's names.
     var name: [UInt8]?
 }
 
 // The order of the tape in the names of the links (tapes contract section 5). The manifest contains the old and the new
-// names before the first link is renamed, so that the next process can finish the renaming if this one is killed. Only
-// links in the manifest that still have their target are renamed, and no name is taken from a foreign file.
+// names before the first link is renamed, so the next process can finish the renaming if this one is killed. Only links
+// in the manifest that still have their target are renamed, and the names of foreign files are never taken.
 extension AlbumFolder {
     /// Numbers the links by the positions of their clips, and writes the playlist. Links without a clip come after the
     /// last clip, in the order of adding; an original that occurs twice has one link, at its first position.
@@ -132,8 +132,8 @@ extension AlbumFolder {
         var isDone = false
     }
 
-    /// Renames the links to the new names in the manifest, including those of a process that was interrupted. Does
-    /// nothing without such names. An album written by a newer version is not changed.
+    /// Renames the links to the new names in the manifest, including those planned by a process that was interrupted.
+    /// Does nothing if there are no such names. An album written by a newer version is not changed.
     ///
     /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`; the next call resumes.
     mutating func finishRenaming() throws(AlbumError) {
@@ -147,7 +147,7 @@ extension AlbumFolder {
         var moves: [Move] = []
         for link in try links() {
             guard let next = link.entry.nextLink else { continue }
-            // A missing link has only a name in the manifest.
+            // A missing link has a name only in the manifest.
             let from = link.name ?? next
             try removeOldName(of: link)
             moves.append(
@@ -166,7 +166,8 @@ extension AlbumFolder {
         try writeManifest()
     }
 
-    /// Removes the old name: if the file system renames by adding a second name, the link may still have the first one.
+    /// Removes the old name: if the file system renames by adding a second name, the link may still have its first
+    /// name.
     private func removeOldName(of link: AlbumLinkPlace) throws(FileWriteError) {
         guard let name = link.name, name != link.entry.link, let now = try directory.status(of: name),
             let old = try directory.status(of: link.entry.link), (now.device, now.inode) == (old.device, old.inode)
@@ -174,7 +175,7 @@ extension AlbumFolder {
         try directory.remove(link.entry.link)
     }
 
-    /// Renames each link only after the link that currently has its new name; in a cycle, one of them gets a temporary
+    /// Renames each link only after the link that currently has its new name; in a cycle, one link gets a temporary
     /// name.
     private func carryOut(_ moves: inout [Move]) throws(FileWriteError) {
         var byName: [[UInt8]: Int] = [:]
@@ -212,7 +213,7 @@ extension AlbumFolder {
         } catch {
             switch error.kind {
             case .exists: return
-            // Removed in the meantime: it only has a name in the manifest.
+            // The link was removed in the meantime: it has a name only in the manifest.
             case .io(ENOENT): move.from = move.to
             default: throw error
             }

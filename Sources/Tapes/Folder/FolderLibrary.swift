@@ -12,9 +12,9 @@ public struct FolderLibrary: AlbumLibrary {
     public struct Root: Sendable {
         /// Absolute path, as bytes.
         public var path: [UInt8]
-        /// The pictures directory, as bytes: links to originals in it are relative if the root is in it too.
+        /// The pictures directory, as bytes: links to originals in it are relative if the root is also in it.
         public var picturesDirectory: [UInt8]?
-        /// Whether it is configured; the default root is created only if the pictures directory exists.
+        /// Whether the root is configured; the default root is created only if the pictures directory exists.
         public var isConfigured: Bool
 
         public init(path: [UInt8], picturesDirectory: [UInt8]?, isConfigured: Bool) {
@@ -50,7 +50,7 @@ public struct FolderLibrary: AlbumLibrary {
 
     public var linksToOriginals: Bool { true }
 
-    /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so that addresses are unique.
+    /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so addresses are unique.
     public var address: String { Self.address(of: path) }
 
     var path: [UInt8] { Self.withoutTrailingSlashes(root.path) }
@@ -83,7 +83,7 @@ public struct FolderLibrary: AlbumLibrary {
         }
     }
 
-    /// Access by the permissions of the root; an operation may still fail.
+    /// Access according to the permissions of the root; an operation may still fail.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         try await run { _ throws(AlbumError) in
             switch try rootStatus(of: level) {
@@ -147,7 +147,8 @@ extension FolderLibrary {
 
     /// Opens the root and reads its marker.
     ///
-    /// - Throws: `.libraryChanged` for a library that is missing or damaged; `.unauthorized` if there never was one.
+    /// - Throws: `.libraryChanged` for a library that is missing or damaged; `.unauthorized` if there never was a
+    ///   library.
     func open(needing level: AccessLevel) throws(AlbumError) -> OpenRoot {
         let known = try knownID()
         if let root = try openLibrary(known: known, needing: level) { return root }
@@ -161,7 +162,7 @@ extension FolderLibrary {
             directory = try TargetDirectory.openForAdding(path)
         } catch {
             guard error.kind == .unsafe else { throw AlbumError(error, needing: level) }
-            // A file, or a dangling link.
+            // The path is a file, or a dangling link.
             throw known == nil ? AlbumError(.unauthorized(level), detail: "not a directory") : Self.isGone
         }
         guard let directory, let marker = try FolderMarker.read(in: directory) else { return nil }
@@ -204,7 +205,7 @@ extension FolderLibrary {
             || root.picturesDirectory.map { (try? TargetDirectory.openForAdding($0)) != nil } ?? false
     }
 
-    /// Creates the root and its marker. A refusal is not an error, but is returned as the access.
+    /// Creates the root and its marker. A refusal is not an error; it is returned as the access.
     func makeRoot(_ level: AccessLevel, insteadOf access: AlbumAccess) async throws(AlbumError) -> AlbumAccess {
         let lock = try await lock("at " + address)
         defer { lock.release() }
@@ -281,7 +282,7 @@ extension FolderLibrary {
         }
     }
 
-    /// An asset ID is the original's path; no file is accessed, so the original may be unavailable (rule R14).
+    /// An asset ID is the original's path; files are not accessed, so the original may be unavailable (rule R14).
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
@@ -296,7 +297,7 @@ extension FolderLibrary {
         }
     }
 
-    /// `PATH_MAX` of the system.
+    /// The system's `PATH_MAX`.
     private static let longestPath = 4096
 
     /// Creates links, with one listing and one manifest for all of them.
@@ -389,7 +390,7 @@ extension FolderLibrary {
         let lock = try await lock(id)
         return try await run { steps throws(AlbumError) in
             defer { lock.release() }
-            // Opened again: another disk may have been mounted at this path during the wait for the lock.
+            // Opened again: a different disk may have been mounted at this path during the wait for the lock.
             let root = try open(needing: level)
             guard root.marker.id == id else { throw Self.isGone }
             return try body(root, steps)
@@ -457,7 +458,7 @@ enum FolderAccess {
         return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "no such directory")
     }
 
-    /// Changes with the permissions.
+    /// The fingerprint, which changes with the permissions.
     private static func fingerprint(_ rights: DirectoryRights, _ library: String) -> String {
         let mode = String(rights.mode, radix: 8)
         let owner = "owner=\(rights.owner):\(rights.group);euid=\(geteuid())"
@@ -465,7 +466,7 @@ enum FolderAccess {
     }
 }
 
-/// Marks a directory as the root of one library (tapes contract section 5). The path alone does not identify it: an
+/// Marks a directory as the root of a library (tapes contract section 5). The path alone does not identify it: an
 /// unmounted disk leaves an empty mount point (trap 1).
 struct FolderMarker: Equatable {
     private static let format = "mediactl.library"

@@ -10,12 +10,12 @@ enum LibraryFile: String, CaseIterable {
     /// In an album: the order of the tape. Derived from the store.
     case playlist = "tape.m3u8"
 
-    /// Longer files are not mediactl's; a manifest of 100,000 entries is a third of this size.
+    /// Longer files were not written by mediactl; a manifest of 100,000 entries is a third of this size.
     private static let longest = 64 << 20
 
     var name: [UInt8] { Array(rawValue.utf8) }
 
-    /// The name while the file is being written. Leftovers of a crashed process are overwritten.
+    /// The name while the file is being written. Leftovers from a crashed process are overwritten.
     var temporaryName: String { (rawValue.hasPrefix(".") ? "" : ".") + rawValue + ".mediactl-part" }
 
     /// nil if there is no such file.
@@ -25,7 +25,7 @@ enum LibraryFile: String, CaseIterable {
         try directory.content(of: name, longest: Self.longest)
     }
 
-    /// Replaces the file atomically, even in case of a crash. Throws `.exists` for an existing file, unless
+    /// Replaces the file atomically, even if the process crashes. Throws `.exists` for an existing file, unless
     /// `isReplacing` is true.
     func write(
         _ bytes: [UInt8],
@@ -57,12 +57,12 @@ extension AlbumError {
     }
 }
 
-/// Converts between the text of a link in an album and the path of its original. Only paths are compared and no link is
-/// resolved, so that an original that is itself a link remains the target.
+/// Converts between the text of a link in an album and the path of its original. Only paths are compared, and links are
+/// not resolved, so an original that is itself a link remains the target.
 struct LinkTarget {
     let folder: [UInt8]
-    /// The pictures directory, if it really contains the folder: targets in it are then relative, so that it can be
-    /// moved as a whole.
+    /// The pictures directory, if it really contains the folder: targets in it are then relative, so the directory can
+    /// be moved as a whole.
     let pictures: [UInt8]?
 
     func target(of source: [UInt8]) -> [UInt8] {

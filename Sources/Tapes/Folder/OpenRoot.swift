@@ -12,7 +12,7 @@ struct OpenRoot {
     let isExpected: Bool
 
     /// Finds an album (contract section 5, finding) by the ID in its manifest; only the last component of the hint is
-    /// used. nil if the expected library has no such album; throws if that is uncertain.
+    /// used. Returns nil if the expected library has no such album; throws if that is uncertain.
     func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
         var uncertain: AlbumError?
@@ -112,8 +112,8 @@ struct OpenRoot {
             guard manifest.libraryID == marker.id else { return .nothing }
             return .album(AlbumFolder(root: self, directory: folder, name: name, manifest: manifest))
         } catch {
-            // Files, links to directories, and manifests that are not regular files; also inaccessible directories of
-            // other users, such as `lost+found`.
+            // Files, links to directories, and manifests that are not regular files are foreign, as are inaccessible
+            // directories that belong to other users, such as `lost+found`.
             let isForeign = error.kind == .denied && (try? directory.isOfOthers(name)) == true
             return error.kind == .unsafe || isForeign ? .nothing : .uncertain(AlbumError(error, needing: level))
         }

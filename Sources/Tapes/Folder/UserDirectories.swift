@@ -3,7 +3,7 @@ internal import MediaFiles
 /// The user's pictures directory (tapes contract section 5; xdg-user-dirs).
 public enum UserDirectories {
     /// Reads `user-dirs.dirs` in the configuration directory, which is derived from `HOME` and `XDG_CONFIG_HOME`. The
-    /// pictures directory is an absolute path, as bytes; nil if there is none, or no home directory.
+    /// pictures directory is an absolute path, as bytes; nil if there is no such directory or no home directory.
     public static func pictures(environment: [String: String]) -> [UInt8]? {
         let home = absolute(environment["HOME"])
         let configuration = absolute(environment["XDG_CONFIG_HOME"]) ?? home.map { $0 + Array("/.config".utf8) }

@@ -4,8 +4,8 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
-/// Finds the server's IDs of originals for `resolveAssets` (tapes contract 6.3): by path if the server reads the same
-/// files, otherwise by checksum; missing originals are uploaded if allowed.
+/// Finds the server's IDs for originals, as needed by `resolveAssets` (tapes contract 6.3): by path if the server reads
+/// the same files, otherwise by checksum; missing originals are uploaded if allowed.
 struct ImmichAssetSearch {
     static let largestCheck = 5000
 
@@ -99,16 +99,16 @@ extension AssetResolution {
     }
 }
 
-/// The members used from an album object (tapes contract 6.2).
+/// The members of an album object that are used (tapes contract 6.2).
 struct ImmichAlbum {
     var id: String
     var title: String
     var description: String
     /// Version 3 lists the owner first among the users; version 2 may list the owner separately.
     var ownerID: String?
-    /// As in the response; sortable by time.
+    /// The time as given in the response; sortable as text.
     var createdAt: String
-    /// Assets outside the trash (trap 10).
+    /// Number of assets outside the trash (trap 10).
     var assetCount: Int?
 
     init?(_ value: JSONValue) {

@@ -92,7 +92,7 @@ struct ImmichGrant: Sendable, Equatable {
         case readUser = "user.read"
     }
 
-    /// ID of the key, not the key itself.
+    /// The ID of the key, not the key itself.
     var keyID: String
     /// Names of permissions; `all` grants every permission.
     var permissions: Set<String>
@@ -119,7 +119,7 @@ struct ImmichGrant: Sendable, Equatable {
 
     func state(of level: AccessLevel) -> AlbumAccess.State {
         var needed: [Permission] = [.createAlbum, .addAsset]
-        // One way to identify an asset is sufficient; the one that also allows uploads is reported as missing.
+        // One way to identify an asset is sufficient; the permission that also allows uploads is reported as missing.
         needed.append(allows(.readAsset) ? .readAsset : .upload)
         if level == .readWrite { needed += [.readAlbum, .deleteAlbum, .removeAsset] }
         let missing = needed.filter { !allows($0) }
@@ -127,12 +127,13 @@ struct ImmichGrant: Sendable, Equatable {
         return missing.count == needed.count ? .denied : .limited(missing: missing.map(\.rawValue))
     }
 
-    /// Changes with key, account and permissions (rule R10).
+    /// The fingerprint, which changes with the key, account and permissions (rule R10).
     func fingerprint(at address: String) -> String {
         [address, "key:" + keyID, accountID ?? "-", permissions.sorted().joined(separator: ",")].joined(separator: " ")
     }
 
-    /// For a key that the server refuses. Changes with the key, but contains only a short digest of it.
+    /// The fingerprint for a key that the server refuses. It changes with the key, but contains only a short digest of
+    /// it.
     static func fingerprint(ofRefused key: Authorization?, at address: String) -> String {
         guard let text = key?.apiKey else { return address + " no key" }
         guard var hasher = try? SHA256Hasher() else { return address + " refused" }
@@ -215,7 +216,7 @@ struct ImmichRefusal {
         case .quotaExceeded: .quota
         case .unauthorized: .unauthorized(level)
         case .forbidden: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
-        // The server never returns 404 for a missing album: this is another server, or an outdated one. A proxy's limit
+        // The server never returns 404 for a missing album: this is a different or an outdated server. A proxy's limit
         // may be raised, and a lock is temporary.
         case .redirected, .notFound, .requestTimeout, .rateLimited, .serverError, .payloadTooLarge, .locked:
             .unreachable(retryAfter: retryAfter)

@@ -5,9 +5,9 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Albums of an Immich server, major version 2 or later (tapes contract section 6).
+/// Albums on an Immich server, major version 2 or later (tapes contract section 6).
 ///
-/// Facts about server, key and account are queried once per value created by `init`, and again after a refusal.
+/// Facts about the server, key and account are queried once per value created by `init`, and again after a refusal.
 /// Idempotent requests are retried by the client's retry policy; creating an album and uploading a file are not.
 public struct ImmichLibrary: AlbumLibrary {
     /// The base of every request: the user's address, with `/api` appended unless already present.
@@ -24,7 +24,7 @@ public struct ImmichLibrary: AlbumLibrary {
     /// `pathMap` maps prefixes of local paths, as bytes, to the server's prefixes (contract 6.3, no. 3); `jobs` is the
     /// maximum number of parallel uploads, at least 1. `progress` is called with the path of an uploading file, the
     /// bytes sent and their total, on any thread, for several files in parallel. `store` stores checksums, and records
-    /// which account was at the address.
+    /// which account was used at the address.
     public init(
         server: ServerURL,
         http: HTTPClient,
@@ -63,7 +63,7 @@ public struct ImmichLibrary: AlbumLibrary {
 
     /// Server, account and key (contract 4.2).
     ///
-    /// - Throws: `AlbumError`: `.libraryChanged` if both account and key differ from the earlier ones.
+    /// - Throws: `AlbumError`: `.libraryChanged` if both the account and the key differ from the earlier ones.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
         let grant = try await grant()
         let host = base.origin.scope
@@ -87,7 +87,7 @@ public struct ImmichLibrary: AlbumLibrary {
         return identity
     }
 
-    /// Access by the key's permissions.
+    /// Access according to the key's permissions.
     ///
     /// - Throws: `AlbumError` if the server cannot be queried; a refused key is `.denied`.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
@@ -133,8 +133,8 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Assets
 
-    /// The server's IDs of originals, found by checksum in one request for all; missing ones are uploaded (contract
-    /// 6.3). An unreadable or rejected file does not affect the others.
+    /// The server's IDs for originals, found by checksum in one request for all; missing originals are uploaded
+    /// (contract 6.3). An unreadable or rejected file does not affect the others.
     ///
     /// - Throws: `AlbumError` for failures that affect all originals: a failed request, a refused key, `.cancelled`.
     public func resolveAssets(
@@ -200,7 +200,8 @@ extension ImmichLibrary {
         do {
             response = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
         } catch {
-            // Immich before 1.107 has the version at another URL, which is queried only to recognize such a server.
+            // Immich before 1.107 reports the version at a different URL, which is queried only to recognize such a
+            // server.
             guard error.httpStatus == 404,
                 let old = try? await client.json(client.request(.get, "/server-info/version"), needing: .addOnly),
                 old.members?["major"]?.wholeNumber != nil
@@ -211,7 +212,7 @@ extension ImmichLibrary {
         return [major] + ["minor", "patch"].compactMap { response.members?[$0]?.wholeNumber }
     }
 
-    /// The library record of the last success.
+    /// The library record from the last success.
     private func record() throws(AlbumError) -> AlbumLibraryRecord? {
         do {
             return try store.albumLibrary(kind: kind, address: address)
@@ -280,7 +281,7 @@ extension ImmichLibrary {
 
     /// Creates an album, at most once: if the response is lost, the mark identifies it.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
-        // No `assetIds`: the server would silently ignore assets that the user does not own.
+        // `assetIds` is omitted: the server would silently ignore assets that the user does not own.
         let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
         let request = client.request(.post, "/albums", body: body, repeatability: .atMostOnce)
         let response = try await json(request, needing: .addOnly)
@@ -318,15 +319,15 @@ extension ImmichLibrary {
         return found
     }
 
-    /// Whether an album is among those of an asset (tapes contract 6.2).
+    /// Whether an album is among the albums of an asset (tapes contract 6.2).
     private func contains(_ asset: String, in albumID: String) async throws(AlbumError) -> Bool {
         let request = client.request(.get, "/albums", query: [(name: "assetId", value: asset)])
         return try await json(request, needing: .readWrite).elements.compactMap(ImmichAlbum.init)
             .contains { $0.id.lowercased() == albumID.lowercased() }
     }
 
-    /// Adds assets in chunks of 250. A failure of the first chunk is thrown; that of a later chunk is the result of its
-    /// assets.
+    /// Adds assets in chunks of 250. A failure of the first chunk is thrown; a failure of a later chunk is the result
+    /// for its assets.
     public func add(
         _ assets: [AlbumAsset],
         to albumID: String,
@@ -440,14 +441,14 @@ extension ImmichLibrary {
         }
     }
 
-    /// The line in the description of mediactl's albums (rule R4).
+    /// The line that marks mediactl's albums in their descriptions (rule R4).
     static func mark(of tapeID: String) -> String { "mediactl tape \(tapeID)" }
 
     /// The result on the server is unknown: the next attempt searches for the mark.
     private static let noAlbum = AlbumError(.unreachable(retryAfter: nil), detail: "the response has no album")
 }
 
-// The server's IDs of files (tapes contract 6.3).
+// The server's IDs for files (tapes contract 6.3).
 extension ImmichLibrary {
     // MARK: By checksum
 

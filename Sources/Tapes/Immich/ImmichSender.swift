@@ -5,12 +5,12 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Uploads missing originals, several in parallel and each once, if the server accepts their type (tapes contract 6.3),
-/// until the account is full or the server fails (6.4).
+/// Uploads missing originals, several in parallel, and each only once, if the server accepts their type (tapes contract
+/// 6.3), until the account is full or the server fails (6.4).
 final class ImmichSender: Sendable {
     /// A clip whose original is to be uploaded.
     struct File: Sendable {
-        /// Identifies it in the results.
+        /// Identifies the file in the results.
         var index: Int
         var clip: ClipRecord
         var checksum: ImmichChecksum
@@ -45,7 +45,7 @@ final class ImmichSender: Sendable {
         let types = try await library.takenExtensions()
         var claimed: Set<ImmichChecksum> = []
         var first: [File] = []
-        // Files with the same bytes as an earlier one are resolved after it.
+        // Files with the same bytes as an earlier file are resolved after it.
         var repeated: [File] = []
         for file in files {
             let needed = [file.checksum] + (video(of: file).map { [$0.checksum] } ?? [])

@@ -15,7 +15,7 @@ struct ImmichUpload {
         case refused(String)
         /// The file could not be read completely.
         case unreadable(String)
-        /// Temporary failure. `endsSending`: other files would fail with the same error.
+        /// Temporary failure. `endsSending` is whether other files would fail with the same error.
         case failed(AlbumError, endsSending: Bool)
     }
 
@@ -79,7 +79,7 @@ extension ImmichLibrary {
         )
     }
 
-    /// Only the server's own refusal of the file is permanent: any other may be caused by a proxy setting.
+    /// Only the server's own refusal of the file is permanent: any other refusal may be caused by a proxy setting.
     private func outcome(of refusal: ImmichRefusal, byteCount: Int64) throws(AlbumError) -> ImmichUpload.Outcome {
         if refusal.status == 413 {
             return .failed(tooLarge(byteCount, refusal.detail), endsSending: false)
@@ -155,7 +155,7 @@ extension ImmichLibrary {
 /// The video of a live photo, which is uploaded before its still.
 struct PairedVideo {
     var checksum: ImmichChecksum
-    /// The ID on the server; nil if it is not on the server.
+    /// The ID on the server; nil if the video is not on the server.
     var assetID: [UInt8]?
 }
 
@@ -207,14 +207,14 @@ struct ImmichChecksum: Sendable, Hashable {
     }
 }
 
-/// SHA-1 of the originals of clips: the clip's stored checksum if size and time of the file are unchanged, otherwise
-/// computed from the file (rule R14, trap 14).
+/// SHA-1 of the originals of clips: the clip's stored checksum if the size and time of the file are unchanged,
+/// otherwise computed from the file (rule R14, trap 14).
 struct ClipChecksums {
     let store: LibraryStore
     private var made: [ClipRecord] = []
     /// Files read for other clips.
     private var known: [[UInt8]: ClipRecord] = [:]
-    /// Directories whose file system did not respond: their other files are skipped.
+    /// Directories whose file systems did not respond: their other files are skipped.
     var silent: Set<[UInt8]> = []
 
     init(store: LibraryStore) {
@@ -251,7 +251,8 @@ struct ClipChecksums {
         return ImmichChecksum(digests.sha1)
     }
 
-    /// Stores all new checksums at once. They only avoid reading files again, so a store failure is ignored here.
+    /// Stores all new checksums at once. Their only purpose is to avoid reading files again, so a store failure is
+    /// ignored here.
     mutating func keep() {
         guard !made.isEmpty else { return }
         try? store.keepChecksums(of: made)

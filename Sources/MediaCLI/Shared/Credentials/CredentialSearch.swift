@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaTransport
 
-/// One pass over the sources of credentials, in order of precedence. Sources for other origins are skipped.
+/// A single search of the sources of credentials, in order of precedence. Sources for other origins are skipped.
 struct CredentialSearch: Sendable {
     var flags: CredentialFlags
     /// The settings that apply to `origin`.
@@ -11,7 +11,7 @@ struct CredentialSearch: Sendable {
     var environment: [String: String]
     var origin: Origin
     var dependencies: CredentialDependencies
-    /// Stored entry of `origin`.
+    /// Stored entry for `origin`.
     var stored = LoginStore.Entry()
 
     private enum Secret {
@@ -20,11 +20,11 @@ struct CredentialSearch: Sendable {
     }
 
     /// Returns the first credentials found in: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), the
-    /// stored login, `password_command`, netrc, prompt. If an origin requires a login, no password is used: flags for a
-    /// password are refused, and the other sources are skipped. Plain `http` to another machine is refused before any
-    /// source is read, unless it is allowed.
+    /// stored login, `password_command`, netrc, prompt. If an origin requires a login, passwords are not used: flags
+    /// for a password are refused, and the other sources are skipped. Plain `http` to a different machine is refused
+    /// before any source is read, unless it is allowed.
     ///
-    /// - Throws: `CredentialError`; the errors of `CredentialDependencies.beforePrompt`.
+    /// - Throws: `CredentialError`; errors from `CredentialDependencies.beforePrompt`.
     func run() async throws -> Authorization {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         if let secret = try await fromFlags() { return try await authorization(secret) }
@@ -38,7 +38,7 @@ struct CredentialSearch: Sendable {
         return try await fromPrompt()
     }
 
-    /// The stored login, unless `--user` specifies another user.
+    /// The stored login, unless `--user` specifies a different user.
     private func storedLogin() throws(CredentialError) -> Authorization? {
         guard let login = stored.login else { return nil }
         if let user = server.user, user.origin == .flag, let email = login.email,
@@ -308,11 +308,11 @@ extension CredentialSearch {
     }
 }
 
-/// The program of `password_command`. The first line of its output is the password.
+/// The program specified by `password_command`. The first line of its output is the password.
 struct PasswordCommand: Sendable {
     /// Program and arguments; no shell is involved.
     var arguments: [String]
-    /// `PATH`, used if the program's name contains no slash.
+    /// `PATH`, used if the program's name does not contain a slash.
     var searchPath: String
 
     /// Runs the program without standard input; its standard error stays visible. Canceling terminates the program.

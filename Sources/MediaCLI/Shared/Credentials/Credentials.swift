@@ -19,23 +19,23 @@ struct CredentialFlags: Sendable, Equatable {
 struct CredentialDependencies: Sendable {
     /// Prompts on the terminal; nil if standard input is not a terminal.
     var prompt: (@Sendable (_ question: String, PasswordPrompt.Echo) async throws(CredentialError) -> String)?
-    /// Called once before the first login prompt, so that there is no prompt for an unreachable server.
+    /// Called once before the first login prompt, to avoid prompting for an unreachable server.
     var beforePrompt: @Sendable () async throws -> Void = {}
     /// Whether the server accepts a login entered at a prompt; true if that cannot be determined.
     var isAccepted: @Sendable (Authorization) async -> Bool = { _ in true }
-    /// The command to run again for another server, without `--server`; used in the hint.
+    /// The command to run again for a different server, without `--server`; used in the hint.
     var retryCommand: String?
-    /// The descriptor of `--password-stdin` and `--api-key-stdin`.
+    /// The descriptor read by `--password-stdin` and `--api-key-stdin`.
     var standardInput: Int32 = 0
     /// Current time, for the expiry of a stored login.
     var now: @Sendable () -> Date = { Date() }
-    /// Called for each unsafe but allowed option. The text is in lowercase without a final period.
+    /// Called for each unsafe but allowed option. The text is lowercase and has no final period.
     var warn: @Sendable (String) -> Void = { _ in }
 }
 
 enum Credentials {
     /// Refuses to send secrets (`what`) unencrypted, unless the user allows it. `environment` may set a proxy, which is
-    /// another machine even if the server is on this one.
+    /// a different machine even if the server is on this one.
     static func refuseClearText(
         _ origin: Origin,
         allowed: Bool,

@@ -29,7 +29,7 @@ struct LoginStore: Sendable {
 
     /// Keyed by origin; empty if the file does not exist.
     ///
-    /// - Throws: `StoreError` if it is not a regular file of this user or is damaged.
+    /// - Throws: `StoreError` if it is damaged, or is not a regular file that belongs to this user.
     func entries() throws(StoreError) -> [String: Entry] {
         do {
             guard let directory = try TargetDirectory.open(Array(directory.utf8), creating: false) else { return [:] }
@@ -41,7 +41,7 @@ struct LoginStore: Sendable {
         }
     }
 
-    /// An empty entry if nothing is stored.
+    /// Returns an empty entry if nothing is stored.
     func entry(for origin: Origin) throws(StoreError) -> Entry { try entries()[origin.description] ?? Entry() }
 
     /// The origins that require a login.
@@ -50,7 +50,7 @@ struct LoginStore: Sendable {
         return Set(origins.compactMap { try? ServerURL($0).origin })
     }
 
-    /// Changes the entry of an origin and returns whether anything changed. An empty entry is removed. Other processes
+    /// Changes the entry for an origin and returns whether anything changed. An empty entry is removed. Other processes
     /// wait until the change is complete.
     ///
     /// - Throws: `StoreError`; nothing was changed, unless only the sync failed.
@@ -97,7 +97,8 @@ struct LoginStore: Sendable {
         guard version <= Self.version else { throw StoreError(.newerVersion, path: path) }
         var entries: [String: Entry] = [:]
         for (origin, value) in members["servers"]?.members ?? [:] {
-            // An entry whose key is not a normalized origin would never be found, or would be found for another origin.
+            // An entry whose key is not a normalized origin would never be found, or would be found for a different
+            // origin.
             guard let members = value.members, (try? ServerURL(origin))?.origin.description == origin else {
                 throw StoreError(.corrupt, path: path, detail: "\"\(origin)\" is not a server")
             }

@@ -1,8 +1,9 @@
-/// The login file of ftp(1) and curl.
+/// The login file used by ftp(1) and curl.
 ///
-/// It has its own parser because precedence depends on whether an entry matches before libcurl reads the file. The
-/// grammar is curl's: words are separated by blanks; a word in double quotes may contain blanks and the escapes `\"`,
-/// `\\`, `\n`, `\r` and `\t`; a word that starts with `#` ends the line; a `macdef` ends at the next empty line.
+/// It is parsed here because precedence depends on whether an entry matches, which must be known before libcurl reads
+/// the file. The grammar is curl's: words are separated by blanks; a word in double quotes may contain blanks and the
+/// escapes `\"`, `\\`, `\n`, `\r` and `\t`; a word that starts with `#` ends the line; a `macdef` ends at the next
+/// empty line.
 struct Netrc {
     struct Entry: Equatable {
         /// nil for `default`.

@@ -11,7 +11,7 @@ extension CaptureError: CatalogedError {
 enum CaptureOperation: Sendable, Equatable {
     /// A hash-only capture.
     case submission
-    /// An upload of media, and the command that finishes it.
+    /// An upload of media, with the command that finishes it.
     case upload(String)
     case registration
     case verification
@@ -128,7 +128,7 @@ extension ErrorCatalog {
         }
     }
 
-    /// The hints of the table are about keys in files and do not apply to keys of an OpenSSL provider.
+    /// The hints in the table concern keys in files and do not apply to keys in an OpenSSL provider.
     private static func providerText(_ text: Text, for error: CaptureError) -> Text {
         guard let provider = error.keyProvider else { return text }
         var text = text

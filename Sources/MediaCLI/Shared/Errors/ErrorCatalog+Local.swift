@@ -70,8 +70,8 @@ extension StoreError: ReportableError {
         )
     }
 
-    /// ` (owner root, mode 0644)` for a file or directory that belongs to another user or, if it is not writable, also
-    /// for one of this user; nil for any other.
+    /// ` (owner root, mode 0644)` for a file or directory that belongs to another user, or that belongs to this user
+    /// and is not writable; nil for any other.
     private var rights: String? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -181,7 +181,7 @@ extension ErrorCatalog {
             )
         default: break
         }
-        // An unreadable body is a defect here: errors of input files are reported by each system.
+        // An unreadable body is a defect here: errors in input files are reported by each system.
         let code: OutcomeCode = error.kind == .bodyUnreadable ? .internalError : error.code
         return userFacingError(
             of: GigHiveError(code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable)
@@ -204,8 +204,8 @@ extension ErrorCatalog {
     }
 }
 
-/// The environment variable that sets a proxy for requests. libcurl reads it, so a failed connection may be a failure
-/// of the proxy, not of the server.
+/// The environment variable that sets a proxy for requests. libcurl reads it, so a failed connection may be caused by
+/// the proxy, not by the server.
 struct ProxyVariable: Sendable, Equatable {
     /// For example `https_proxy`.
     var name: String

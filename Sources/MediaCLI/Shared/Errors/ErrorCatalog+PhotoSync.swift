@@ -107,7 +107,7 @@ extension ErrorCatalog {
 
     private static let retryHint = "run the same command again; if this persists, the server's copy is damaged"
 
-    /// The location of the setup page, if the server reports a path. An address on another host is not shown.
+    /// The location of the setup page, if the server reports a path. An address on a different host is not shown.
     private static func setupPlace(_ value: String?) -> String {
         guard let value, value.hasPrefix("/"), !value.hasPrefix("//"), !value.contains("\\") else { return "" }
         return " at \(clean(value)) on the same host"

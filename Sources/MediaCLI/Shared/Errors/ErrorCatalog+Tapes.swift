@@ -7,7 +7,7 @@ internal import Tapes
 extension TapesError: CatalogedError {
     fileprivate var album: AlbumError? { underlying as? AlbumError }
 
-    /// The error's own detail, otherwise that of the library.
+    /// The error's own detail, otherwise the library's.
     var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
     var httpStatus: Int? { album?.httpStatus }
     var isRetryable: Bool {
@@ -55,7 +55,7 @@ extension ErrorCatalog {
             + "then add the JPEG and remove the clip"
     }
 
-    /// The exit code for the library's status or failure; nil for the code's own.
+    /// The exit code for the library's status or failure; nil to use the exit code in the table.
     private static func libraryExitCode(of error: TapesError) -> ExitCode? {
         guard error.code == .libraryUnusable else { return nil }
         guard let album = error.underlying as? AlbumError else { return reason(of: error)?.exitCode }
@@ -89,7 +89,7 @@ extension ErrorCatalog {
                 hint: "specify its ID, or at least the first 4 characters of it"
             )
         case .fileNotFound:
-            // If the error has the ID of a clip, the file is an original of a tape.
+            // If the error has the ID of a clip, the file is the original of a clip in a tape.
             .table(
                 error,
                 hint: error.value == nil ? "\(missingHint); --allow-missing adds it anyway" : relinkingHint

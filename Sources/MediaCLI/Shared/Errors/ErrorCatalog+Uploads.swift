@@ -19,7 +19,7 @@ extension GigHiveError: CatalogedError {
 }
 
 extension ErrorCatalog {
-    /// The error of an upload and how to resume it; nil if there is no error. The server keeps the received bytes of a
+    /// The error for an upload and how to resume it; nil if there is no error. The server keeps the received bytes of a
     /// tus upload. With `isOneOfMany`, the hint also covers other uploads that may have failed the same way.
     static func userFacingError(of result: UploadResult, isOneOfMany: Bool = false) -> UserFacingError? {
         let result = result.values
@@ -50,7 +50,7 @@ extension ErrorCatalog {
 
     /// nil if the table's message is sufficient.
     fileprivate static func text(for error: GigHiveError) -> Text? {
-        // For an unavailable service or a size limit of a single request, another transport may work.
+        // For an unavailable service or a size limit of a single request, a different transport may work.
         let hasAlternative = error.field == "transport"
         return switch error.code {
         case .loginRequired, .loginExpired: loginText(for: error)
@@ -178,7 +178,7 @@ extension ErrorCatalog {
         case .tokenNotStored:
             .table(error, hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) })
         case .noDeleteToken: noTokenText(for: error)
-        // Limits of the server.
+        // Limits set by the server.
         case .serverUnavailable where error.isOfTusServer:
             Text(
                 "the tus server is unavailable\(error.status)\(error.suffix)",
@@ -242,7 +242,7 @@ extension ErrorCatalog {
         guard error.code == .serverError, let match = error.detail.firstMatch(of: form) else { return nil }
         let column = String(match.1)
         let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
-        // Participants are stored as rows with a name (current releases), labels as titles of songs (D1 and D2, which
+        // Participants are stored as rows with a name (current releases), and labels as song titles (D1 and D2, which
         // spell them in Latin letters: 78 Chinese characters can exceed 255).
         let aliases = ["name": "participants", "title": "label"]
         let field = aliases[column] ?? fields.first { $0 == column }
@@ -291,7 +291,7 @@ extension ErrorCatalog {
         guard !error.otherHosts.isEmpty else {
             return .table(error, hint: "an administrator can delete it: mediactl uploads delete \(id) --as-admin")
         }
-        // The same ID on another server is another file, so no command that deletes it is suggested.
+        // On a different server, this ID identifies a different file, so commands that delete it are not suggested.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Text(
             "no stored delete token for \(id) on this host; \(id) on \(others) is a different file",

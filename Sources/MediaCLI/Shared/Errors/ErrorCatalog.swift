@@ -13,7 +13,7 @@ enum ErrorCatalog {
 
     // MARK: Messages
 
-    /// Free text from a server, or text that may quote it: the same as `clean`, with known secrets masked.
+    /// Free text from a server, or text that may quote it: processed as by `clean`, with known secrets masked.
     static func foreign(_ text: String) -> String { clean(KnownSecrets.masked(text)) }
 
     /// Text from other sources on one line, escaped for a terminal, without a final period.
@@ -45,17 +45,17 @@ protocol ReportableError: Error {
     var userFacingError: UserFacingError { get }
 }
 
-/// An error of one of the systems, with the parts of its message.
+/// An error from one of the systems, with the parts of its message.
 protocol CatalogedError: ReportableError {
     var code: OutcomeCode { get }
     /// Text from the server or the system; may be empty.
     var detail: String { get }
-    /// `detail`, or that of the underlying error.
+    /// `detail`, or the detail of the underlying error.
     var explanation: String { get }
     var path: [UInt8]? { get }
     /// The value or ID that caused the error, as given.
     var value: String? { get }
-    /// The file on the server: its ID, or a noun with it.
+    /// The file on the server: its ID, or a noun followed by its ID.
     var number: String { get }
     /// The operation on the file, for example "upload".
     var use: String { get }
@@ -65,7 +65,7 @@ protocol CatalogedError: ReportableError {
 }
 
 extension CatalogedError {
-    /// The table's message. A system whose errors carry more information than the code replaces it.
+    /// The table's message. Systems whose errors contain more information than the code override this.
     var userFacingError: UserFacingError { UserFacingError(self, ErrorCatalog.Text(self)) }
 
     var explanation: String { detail }
@@ -103,7 +103,7 @@ extension ErrorCatalog {
     /// The hint for a missing input file.
     static let missingHint = "check the spelling of the path"
 
-    /// The hint for plain HTTP to a port for HTTPS.
+    /// The hint for plain HTTP to an HTTPS port.
     static let httpsHint = "try https:// in the address of the server"
 }
 
@@ -129,7 +129,7 @@ extension ErrorCatalog.Text {
         self.init(Self.filled(code.message, error), hint: code.hint)
     }
 
-    /// Replaced in one pass, so that placeholders in text from other sources are kept unchanged.
+    /// Replaced in one pass: placeholders in text from other sources must not be replaced.
     private static func filled(_ text: String, _ error: some CatalogedError) -> String {
         var message = ""
         var rest = text[...]
@@ -160,14 +160,14 @@ extension ErrorCatalog.Text {
         return text
     }
 
-    /// The table's message with another hint.
+    /// The table's message with a different hint.
     static func table(_ error: some CatalogedError, as code: OutcomeCode? = nil, hint: String?) -> Self {
         var text = Self(error, as: code)
         text.hint = hint
         return text
     }
 
-    /// The table's hint with another message.
+    /// The table's hint with a different message.
     static func table(_ error: some CatalogedError, message: String) -> Self {
         var text = Self(error)
         text.message = message

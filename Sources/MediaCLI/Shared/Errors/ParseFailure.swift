@@ -109,7 +109,7 @@ struct ParseFailure {
         )
     }
 
-    /// The parser suggests only options of the command, and nothing for other words.
+    /// The parser suggests only the command's options, and nothing for other words.
     private var unknownOption: UserFacingError? {
         guard let match = parserMessage.firstMatch(of: /^Unknown option '(-[^']+)'/) else { return nil }
         return unknown(option: String(match.1))
@@ -175,7 +175,7 @@ struct ParseFailure {
 
     // MARK: Values
 
-    /// A value that is not among the valid ones, or is not a number where one is required.
+    /// A value that is not among the valid values, or is not a number where a number is required.
     private var refusedValue: UserFacingError? {
         let form = /^The value '(.*)' is invalid for '(--?[^ ']+|<[^']+>)[^']*'(.*)$/.dotMatchesNewlines()
         guard let match = parserMessage.firstMatch(of: form) else { return nil }
@@ -185,7 +185,7 @@ struct ParseFailure {
                 match.3.hasPrefix(": ") ? "cannot be used\(TerminalText.escaped(String(match.3)))" : "is not a number"
             return .usage("\(subject): \(ErrorCatalog.quoted(value)) \(reason)", hint: helpHint)
         }
-        // Up to five are listed on one line, more on separate lines.
+        // Up to five values are listed on one line; more are listed on separate lines.
         let row = match.3.matches(of: /'([^']+)'/).map { String($0.1) }
         let known = row.isEmpty ? match.3.matches(of: /\n +- (\S+)/).map { String($0.1) } : row
         let invalid = InvalidValue(value, noneOf: known)
@@ -211,7 +211,8 @@ struct ParseFailure {
         return nil
     }
 
-    /// A negative number in place of an ID, which the parser takes for an option. After an option it may be its value.
+    /// A negative number in place of an ID, which the parser takes for an option. After an option, the number may be
+    /// the option's value.
     private var negativeID: UserFacingError? {
         guard parserMessage.firstMatch(of: /^Unknown option '-[0-9]|argument '<id>|^Specify\b/) != nil else {
             return nil
@@ -292,7 +293,7 @@ struct MistypedLine {
             } else if index == 0 || !words[index - 1].hasPrefix("-") {
                 let rest = words[index...].filter { !$0.hasPrefix("-") }
                 let suggestion = Self.suggestion(for: rest, below: command)
-                // A command with a default subcommand also takes files, for example `hash-only FILE --help`.
+                // A command with a default subcommand also accepts files, for example `hash-only FILE --help`.
                 let mayBeFile = command.configuration.defaultSubcommand != nil && suggestion == nil
                 return mayBeFile ? nil : (word, suggestion, names)
             }
@@ -300,8 +301,8 @@ struct MistypedLine {
         return nil
     }
 
-    /// The command that a word resembles or is a synonym for, or the command with this subcommand: `list` means
-    /// `uploads list`. If the next word is or resembles a subcommand of the result, it is included.
+    /// The command that a word resembles or is a synonym for, or the command that has this word as a subcommand: `list`
+    /// means `uploads list`. If the next word is or resembles a subcommand of the result, it is included.
     private static func suggestion(for words: [String], below command: any ParsableCommand.Type) -> String? {
         let commands = command.configuration.subcommands
         guard let word = words.first else { return nil }
@@ -319,7 +320,7 @@ struct MistypedLine {
         return Spelling.nearest(to: words[1], among: below).map { "\(name) \($0)" } ?? name
     }
 
-    /// Names of commands in other programs, with the commands here that may be meant.
+    /// Names of commands in other programs, with the corresponding commands here.
     private static let synonyms: [String: [String]] = [
         "ls": ["list"], "dir": ["list"], "rm": ["delete", "remove"], "del": ["delete", "remove"],
         "remove": ["delete"], "cp": ["upload", "add"], "copy": ["upload", "duplicate"],
@@ -330,14 +331,14 @@ struct MistypedLine {
         "update": ["pull"],
     ]
 
-    /// The command that a word from another program means, among commands without subcommands.
+    /// The command among `commands`, which have no subcommands, that corresponds to a word from another program.
     static func synonym(of word: String, among commands: [String]) -> String? {
         synonyms[word]?.first(where: commands.contains)
     }
 
     // MARK: Options
 
-    /// The long options of the line, without their values.
+    /// The long options on the line, without their values.
     var options: [String] { words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) } }
 
     /// Words with one dash and several characters, not all of which are flags of the command or digits, such as
@@ -360,7 +361,7 @@ struct MistypedLine {
         return unknownClusters.first { $0.contains("h") }
     }
 
-    /// The letters of the short options of a command, read from the help like the long ones.
+    /// The letters of the short options of a command, read from the help, as for long options.
     private static func shortOptions(of command: any ParsableCommand.Type) -> Set<Character> {
         let lines = MediactlCommand.helpMessage(for: command, includeHidden: true, columns: 80).split(separator: "\n")
         return Set(

@@ -6,7 +6,7 @@ struct UserFacingError: Error, Sendable, Equatable {
     var code: String
     /// One line: lowercase, no final period. Text from other sources is already escaped.
     var message: String
-    /// Further lines, if there is more than one cause.
+    /// Additional lines, if there is more than one cause.
     var details: [String] = []
     /// One line.
     var hint: String?
@@ -15,7 +15,7 @@ struct UserFacingError: Error, Sendable, Equatable {
     var httpStatus: Int?
     var isRetryable = false
 
-    /// If `exitCode` is nil, the one in the table is used.
+    /// If `exitCode` is nil, the exit code in the table is used.
     init(
         _ code: OutcomeCode,
         _ message: String,
@@ -44,7 +44,7 @@ struct UserFacingError: Error, Sendable, Equatable {
         return completed
     }
 
-    /// Adds the options to every command of the hint.
+    /// Adds the options to every command in the hint.
     func reaching(_ options: HintOptions) -> UserFacingError {
         var completed = self
         completed.hint = hint.map { options.addingPlaces(to: $0) }
@@ -61,7 +61,7 @@ struct UserFacingError: Error, Sendable, Equatable {
     }
 }
 
-/// The exit codes of every command, as published in `docs/exit-codes.md`.
+/// The exit codes of all commands, as published in `docs/exit-codes.md`.
 enum ExitCode: Int32, Sendable, CaseIterable {
     case success = 0
     case failure = 1
@@ -111,14 +111,14 @@ enum ExitCode: Int32, Sendable, CaseIterable {
 
     init(_ code: OutcomeCode) { self = ExitCode(rawValue: code.exitCode) ?? .failure }
 
-    /// nil without an error.
+    /// nil if there is no error.
     init?(of error: (any Error)?) {
         guard let error else { return nil }
         self = ErrorCatalog.userFacingError(of: error).exitCode
     }
 
-    /// The code of a batch: that of its items if all are equal, otherwise `.partly`. An empty batch succeeds. If some
-    /// items were not run (`isWhole` is false), success becomes `.partly`.
+    /// The exit code of a batch: the code of its items if all are equal, otherwise `.partly`. An empty batch succeeds.
+    /// If some items were not run (`isWhole` is false), success becomes `.partly`.
     static func batch(_ codes: some Sequence<ExitCode>, isWhole: Bool = true) -> ExitCode {
         let distinct = Set(codes)
         guard distinct.count < 2 else { return .partly }

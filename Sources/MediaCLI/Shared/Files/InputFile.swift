@@ -113,7 +113,7 @@ final class SeekableInput: Sendable {
 /// Reads files of any kind to their end, including pipes and inherited standard input. Blocks.
 enum WholeInput {
     enum Failure: Error, Equatable {
-        /// The `errno` of opening or reading.
+        /// The `errno` from opening or reading.
         case system(Int32)
         /// Larger than the limit, in bytes.
         case tooLarge(limit: Int)

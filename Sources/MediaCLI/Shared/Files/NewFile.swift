@@ -3,11 +3,11 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Outcomes
 
-/// A report that is either complete or not created: written beside its target, flushed, then renamed. A link is kept and
-/// its target replaced. Devices, pipes, and the file of standard output or standard error are written directly.
+/// A report that is either complete or not created: written next to its target, flushed, then renamed. A link is kept
+/// and its target replaced. Devices, pipes, and the file of standard output or standard error are written directly.
 struct NewFile: Sendable {
     /// The kinds of reports. An existing file is replaced only if it is empty or a report of the same kind: the path
-    /// may be that of a photo or video, for example in `--report *.mp4`.
+    /// may belong to a photo or video, for example in `--report *.mp4`.
     struct Kind: Sendable {
         static let upload = Kind(mark: "\"\(UploadReport.schema)\"", name: "an upload report")
         static let junit = Kind(mark: "<testsuites", name: "a JUnit report")
@@ -31,8 +31,8 @@ struct NewFile: Sendable {
         case stream(standard: Int32?)
     }
 
-    /// Checks the target, including by creating a temporary file there, so that an unusable one is detected before the
-    /// work starts.
+    /// Checks the target, including by creating a temporary file there, to detect an unusable target before the work
+    /// starts.
     init(replacing path: [UInt8], _ kind: Kind) throws(UserFacingError) {
         self.path = path
         self.kind = kind
@@ -62,7 +62,7 @@ struct NewFile: Sendable {
         }
     }
 
-    /// Throws unless a file is a report of a kind.
+    /// Throws unless a file is a report of the given kind.
     private static func check(_ path: [UInt8], _ kind: Kind) throws(UserFacingError) {
         let start: [UInt8]
         do {
@@ -85,11 +85,11 @@ struct NewFile: Sendable {
         return UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map(UInt8.init(bitPattern:))
     }
 
-    /// Creates the file with the permissions of the umask, because it contains no secret.
+    /// Creates the file with the permissions of the umask, because it does not contain a secret.
     ///
     /// - Throws: `UserFacingError` with code `report_failed`; the target is unchanged, unless only the sync failed.
     func write(_ text: String) throws(UserFacingError) {
-        // The path may be that of another file by now.
+        // The path may refer to a different file by now.
         switch try currentTarget() {
         case .stream(let standard): try writeStream(text, standard)
         case .file(let target):
@@ -120,10 +120,10 @@ struct NewFile: Sendable {
 extension PartialFile {
     /// Replaces the file of this name with a text that only its owner can read, or keeps it if `text` returns nil. No
     /// temporary file is left behind, even after an error. Other processes wait until the file is replaced or kept;
-    /// `text` must read the file again, so that no change is lost.
+    /// `text` must read the file again, to preserve changes made by other processes.
     ///
     /// - Returns: Whether the file was replaced.
-    /// - Throws: `FileWriteError`, `.busy` after 2 seconds; the errors of `text`.
+    /// - Throws: `FileWriteError`, `.busy` after 2 seconds; errors from `text`.
     static func replace(
         _ name: String,
         in directory: TargetDirectory,
@@ -158,9 +158,9 @@ extension PartialFile {
     }
 }
 
-/// A new file with delete tokens: mode 0600, complete and flushed to disk, or not created.
+/// A new file with delete tokens: mode 0600, and either complete and flushed to disk or not created.
 enum ExportFile {
-    /// Same as the method below, but for lines.
+    /// Writes lines as `write(to:until:nextBytes:)` does.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
         var rest: [UInt8]? = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         try await write(to: path, until: interruption) {
@@ -172,8 +172,8 @@ enum ExportFile {
     /// Writes the chunks returned by `nextBytes`, until it returns nil. A signal takes effect after everything is
     /// written.
     ///
-    /// - Throws: `UserFacingError`, and the errors of `nextBytes`; no file is left behind, unless only the sync failed, and
-    ///   an existing file is unchanged.
+    /// - Throws: `UserFacingError`, and errors from `nextBytes`; no file is left behind, unless only the sync failed,
+    ///   and an existing file is unchanged.
     static func write(
         to path: [UInt8],
         until interruption: Interruption,

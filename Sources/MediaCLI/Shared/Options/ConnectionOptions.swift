@@ -1,12 +1,12 @@
 internal import ArgumentParser
 internal import MediaTransport
 
-/// Connection flags; each command has the ones that apply to it.
+/// Connection flags; each command has those that apply to it.
 protocol ConnectionFlags {
     /// nil for flags that were not given.
     var flags: SettingsFlags { get }
 
-    /// The flags besides `--server` that choose a library or a server, and are therefore added to printed commands.
+    /// The flags other than `--server` that select a library or a server, and are therefore added to printed commands.
     static var hintKeys: [SettingKey] { get }
 }
 
@@ -22,7 +22,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     @OptionGroup var network: NetworkOptions
 
-    // Rarely needed, so they are available only as settings; the options of 0.1.0 are accepted for one release.
+    // These values are rarely needed and available only as settings; the 0.1.0 options are accepted for one release.
     @Option(help: .hidden)
     var finishTimeout: String?
 
@@ -55,7 +55,7 @@ struct ServerConnectionOptions: ParsableArguments, ConnectionFlags {
     var flags: SettingsFlags { choice.flags + network.flags }
 }
 
-/// A server, for commands that send no request: used to store data about the server, or as a filter.
+/// A server, for commands that do not send requests: used to store data about the server, or as a filter.
 struct ServerOptions: ParsableArguments, ConnectionFlags {
     @Option("Address of the server, https://HOST[:PORT].", value: "url")
     var server: String?
@@ -64,7 +64,7 @@ struct ServerOptions: ParsableArguments, ConnectionFlags {
 
     var flags: SettingsFlags { SettingsFlags([.server: server], profile: named.profile) }
 
-    /// The host of `--server`, for commands where it is also a filter; nil for all.
+    /// The host of `--server`, for commands where it is also a filter; nil for all hosts.
     var scope: String? {
         get throws(ServerURLError) {
             guard let server else { return nil }
@@ -72,7 +72,7 @@ struct ServerOptions: ParsableArguments, ConnectionFlags {
         }
     }
 
-    /// The host of `--server`, otherwise that of the server to use with `--profile`; nil for all.
+    /// The host of `--server`, otherwise the host of the server to use with `--profile`; nil for all hosts.
     func scope(_ settings: SettingsSession, of service: SettingKey = .uploadsURL) throws -> String? {
         guard server == nil, named.profile != nil else { return try scope }
         return try settings.configuredServer(of: service, allowingPath: true)?.scope

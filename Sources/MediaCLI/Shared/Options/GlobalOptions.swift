@@ -77,7 +77,7 @@ func requireOneReader(_ readers: [String]) throws {
     try require(readers.count <= 1, "Standard input can be read only once; it is used by \(names).")
 }
 
-/// Fails if the path of a file to create is `-`, which elsewhere means standard output.
+/// Fails if the path of a file to create is `-`, which means standard output elsewhere.
 func requireFile(_ paths: String?..., as name: String) throws {
     try require(!paths.contains("-"), "\(name)\(ParseFailure.notStandardOutput).")
 }

@@ -5,7 +5,7 @@ internal import ArgumentParser
 enum RawArguments {
     private static let base: UInt32 = 0x10_FF00
 
-    /// The conversion is lossless.
+    /// Converts an argument to text; the conversion is lossless.
     static func text(of bytes: [UInt8]) -> String {
         var text = String.UnicodeScalarView()
         var rest = bytes[...]

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
-/// `--server` or `--profile` as a filter of the data stored on this machine. Only the flags filter, never the
-/// environment or the default profile.
+/// `--server` or `--profile` as a filter for the data stored on this machine. Only these flags filter; the environment
+/// and the default profile do not.
 struct ServerFilterOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
     @OptionGroup(visibility: .hidden) var old: OldHostOption
@@ -34,7 +34,7 @@ struct ServersOptions: ParsableArguments, ConnectionFlags {
         try require(!isAll || !isOne, "--server cannot be combined with --all.")
     }
 
-    /// Same as `ServerFilterOptions.scope`.
+    /// The host to filter by, as for `ServerFilterOptions.scope`.
     func scope(_ settings: SettingsSession) throws -> String? {
         if allHosts { settings.console.note(Deprecated.note("--all-hosts", use: "--all")) }
         return isAll ? nil : try filter.scope(settings)

@@ -1,8 +1,9 @@
 internal import MediaCore
 
 extension Sequence {
-    /// The element with this ID, or the only one with this ID prefix; nil if there is none. The case of `prefix` is
-    /// ignored; `id` returns the ID of an element in lowercase. `kind` is the noun for the elements, in the singular.
+    /// The element with this ID, or the only element with this ID prefix; nil if there is no match. The case of
+    /// `prefix` is ignored; `id` returns the ID of an element in lowercase. `kind` is the noun for the elements, in the
+    /// singular.
     ///
     /// - Throws: `UserFacingError` (usage) with the candidates if there are several.
     func named(_ prefix: String, _ kind: String, _ id: (Element) -> String) throws(UserFacingError) -> Element? {

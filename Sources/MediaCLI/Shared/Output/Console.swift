@@ -11,7 +11,7 @@ final class Console: Sendable {
     /// For example `mediactl.upload/1`.
     let schema: String
     let isJSON: Bool
-    /// Whether to write records of the progress.
+    /// Whether to write progress records.
     let writesProgress: Bool
     let isQuiet: Bool
     let verbosity: Int
@@ -26,7 +26,7 @@ final class Console: Sendable {
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
     /// Whether notes, warnings and errors are suppressed, as for a plan: the run that follows it prints them.
     private let isMuted: Bool
-    /// Receives the summary of a part of a command, since a command has only one summary.
+    /// Receives the summary of one part of a command, since a command has only one summary.
     private let onSummary: (@Sendable (JSONObject) -> Void)?
 
     init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
@@ -44,8 +44,8 @@ final class Console: Sendable {
         screen = ScreenArea(context.errors) { terminal.columns(descriptor) }
     }
 
-    /// A console for a part of a command: its records have another schema, and its summary goes to `onSummary`. If it
-    /// is muted, it prints only results.
+    /// Creates a console for one part of a command: its records have a different schema, and its summary goes to
+    /// `onSummary`. If it is muted, it prints only results.
     init(
         part schema: String,
         of whole: Console,
@@ -104,8 +104,8 @@ final class Console: Sendable {
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
     }
 
-    /// Writes a table that fits the terminal, as text only. Writes nothing if there are no rows. For a part of a table,
-    /// `naturalWidths` are those of the whole one, and only the first part has the header.
+    /// Writes a table that fits the terminal, as text only. Writes nothing if there are no rows. For one part of a
+    /// table, `naturalWidths` contains the widths for the whole table, and only the first part has the header.
     func table(_ table: @autoclosure () -> Table, naturalWidths: [Int]? = nil, hasHeader: Bool = true) {
         guard !isJSON else { return }
         let table = table()
@@ -119,8 +119,8 @@ final class Console: Sendable {
         screen.above { context.output.write(text) }
     }
 
-    /// Writes a result, as a record or as text. If that fails, the text goes to standard error, so that the user can
-    /// see what was done.
+    /// Writes a result, as a record or as text. If that fails, the text goes to standard error, where the user can see
+    /// what was done.
     func result(_ members: @autoclosure () -> JSONObject, _ lines: [String]) {
         record(.item, members())
         text(lines)
@@ -141,13 +141,13 @@ final class Console: Sendable {
     /// Writes the summary of a command that succeeded, which ends with the exit code, and returns the code.
     func finish(_ members: @autoclosure () -> JSONObject) -> ExitCode { ending(.success).summary(members()) }
 
-    /// The end of a command with this code, unless a signal or the output determines another.
+    /// The end of a command with this code, unless a signal or the output determines a different code.
     func ending(_ code: ExitCode) -> Ending { Ending(console: self, code: exitCode(code)) }
 
     /// Whether to continue: no signal was received, and results can be written.
     var mayContinue: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
-    /// Reports that the whole command failed: message and hint, and in JSON also the last record.
+    /// Reports that the whole command failed: prints message and hint and, in JSON, the last record.
     func fail(_ userFacingError: UserFacingError) {
         error(userFacingError)
         endAtQuestion(userFacingError)
@@ -227,7 +227,8 @@ final class Console: Sendable {
         styles.withLock { $0 = Styles(mode, context) }
     }
 
-    /// The options of printed commands, with the server; nil if the command line specifies one, which is then added.
+    /// The options for printed commands, with the server; nil if the command line specifies a server, which is then
+    /// added.
     func hintOptions(naming server: String) -> HintOptions? {
         var options = hintOptions.withLock { $0 }
         guard options.server == nil else { return nil }
@@ -266,7 +267,7 @@ final class Console: Sendable {
         closingWork.withLock { $0.append(work) }
     }
 
-    /// Runs the work of `atEnd` once.
+    /// Runs the work added with `atEnd` once.
     func finishClosingWork() {
         let all = closingWork.withLock { work in
             defer { work = [] }
@@ -307,8 +308,8 @@ final class Console: Sendable {
 }
 
 /// Options of the command line that a printed command needs as well: without `--server` and `--user`, it would use the
-/// server of the environment or the settings, or none; without `--data-dir`, `--config` and `--profile`, other tokens and
-/// settings; without `choices`, another library.
+/// server from the environment or the settings, or none; without `--data-dir`, `--config` and `--profile`, different
+/// tokens and settings; without `choices`, a different library.
 struct HintOptions: Sendable {
     var server: String?
     var user: String?
@@ -325,9 +326,9 @@ struct HintOptions: Sendable {
         (server ?? user ?? dataDirectory ?? settingsFile ?? profile) == nil && choices.isEmpty
     }
 
-    /// Adds `--data-dir`, `--config` and `--profile` to each command of a line, and `--server` to each `ServerCommand`.
-    /// They are inserted before the command's name, where they are also accepted; the `choices` that the command accepts
-    /// follow its name. Quoted titles and paths are unchanged.
+    /// Adds `--data-dir`, `--config` and `--profile` to each command in a line, and `--server` to each `ServerCommand`.
+    /// They are inserted before the command's name, where they are also accepted; the `choices` that the command
+    /// accepts follow its name. Quoted titles and paths are unchanged.
     func addingPlaces(to line: String) -> String {
         guard !isEmpty, Self.hasCommand(line) else { return line }
         let starts = line.ranges(of: /(?:^|[ (])mediactl (?=[a-z])/)
@@ -375,7 +376,7 @@ struct HintOptions: Sendable {
         else { return hint }
         var options = server.map { " --server \(ShellWord.quoted($0))" } ?? ""
         if let user {
-            // A hint for the administrator requires the login of another user.
+            // A hint for the administrator requires the login of a different user.
             options += " --user \(match.0.contains("--as-admin") ? "admin" : ShellWord.quoted(user))"
         }
         return hint + options
@@ -403,7 +404,8 @@ struct HintOptions: Sendable {
     }
 }
 
-/// The end of a command. Each method writes the summary, and returns the exit code, which is its last member.
+/// The end of a command. Each method writes the summary, and returns the exit code, which is the last member of the
+/// summary.
 struct Ending {
     let console: Console
     var code: ExitCode
@@ -419,7 +421,7 @@ struct Ending {
         return code
     }
 
-    /// The same summary, for a report.
+    /// The members of the same summary, for a report.
     func members(_ members: JSONObject, after duration: Duration?) -> JSONObject {
         let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
         let signal = JSONValue(console.context.interruption.signal?.name)

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import MediaCore
 
-/// The members of all JSON records, in the order of `docs/json.md`. Absent values are null, so that keys are stable.
+/// The members of all JSON records, in the order of `docs/json.md`. Absent values are null, so keys are stable.
 ///
-/// The records of a command are in its own file; this type contains those shared by several commands.
+/// The records of a command are in its own file; this type contains the records shared by several commands.
 enum JSONRenderer {
     static func fatal(_ userFacingError: UserFacingError) -> JSONObject {
         ["error": .error(userFacingError), "exit_code": .exitCode(userFacingError.exitCode)]
@@ -13,7 +13,7 @@ enum JSONRenderer {
 /// The result of one item of a run, in both formats.
 protocol RunItem {
     var json: JSONObject { get }
-    /// Empty for a failure, which goes to standard error.
+    /// The result as text; empty for a failure, which goes to standard error.
     func text(_ style: Style) -> [String]
 }
 
@@ -31,7 +31,7 @@ extension JSONValue {
 
     static func exitCode(_ code: ExitCode) -> JSONValue { .integer(Int64(code.rawValue)) }
 
-    /// Null for an empty text.
+    /// `null` for an empty text.
     static func nonEmpty(_ text: String?) -> JSONValue { JSONValue(text.flatMap { $0.isEmpty ? nil : $0 }) }
 
     static func time(_ time: Date?) -> JSONValue { JSONValue(time.map { Formats.timestamp($0) }) }

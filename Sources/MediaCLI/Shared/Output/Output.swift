@@ -2,7 +2,7 @@ internal import Foundation
 internal import MediaCore
 internal import Synchronization
 
-/// One file descriptor for text. Output of several tasks is never interleaved: each call writes its whole text.
+/// One file descriptor for text. Output from several tasks is never interleaved: each call writes its whole text.
 ///
 /// After the first failure, further writes are dropped: a closed pipe must not end an upload in flight.
 final class Output: Sendable {
@@ -61,7 +61,7 @@ final class Output: Sendable {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // An inherited non-blocking pipe: wait until it is writable.
+                // Waits until an inherited non-blocking pipe is writable.
                 var event = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&event, 1, -1)
             } else if errno != EINTR {
@@ -72,11 +72,11 @@ final class Output: Sendable {
     }
 }
 
-/// Colors of one stream, if enabled, and the characters it supports.
+/// Colors for one stream, if enabled, and the characters that the stream supports.
 struct Style: Sendable, Equatable {
     var isColored: Bool
     /// Replaces truncated text. Without a UTF-8 locale, our own characters are ASCII; names and texts from the user and
-    /// from servers stay unchanged, so that they can be searched for.
+    /// from servers stay unchanged and searchable.
     var ellipsis: Character
 
     /// `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM`: no color if it is `dumb` or not set.

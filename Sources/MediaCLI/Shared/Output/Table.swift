@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// A text table with aligned columns that fit the width of a terminal: flexible columns are narrowed, then columns are
-/// omitted. If that is still too wide, each entry is one short line.
+/// omitted. If the table is still too wide, each entry is one short line.
 struct Table: Sendable {
     struct Column: Sendable {
         enum Alignment: Sendable {
@@ -11,15 +11,15 @@ struct Table: Sendable {
 
         var title: String
         var alignment = Alignment.left
-        /// Whether its cells may be truncated.
+        /// Whether the column's cells may be truncated.
         var isFlexible = false
         /// Minimum width of a flexible column, in terminal columns.
         var minimumWidth = 6
         /// The order in which a narrow terminal omits columns, lowest first; nil if never.
         var dropOrder: Int?
-        /// Whether its cells are paths, which are truncated at the start.
+        /// Whether the column's cells are paths, which are truncated at the start.
         var isPath = false
-        /// Whether its cells are wrapped instead of truncated, for sentences.
+        /// Whether the column's cells are wrapped instead of truncated, for sentences.
         var isWrapped = false
     }
 
@@ -29,15 +29,15 @@ struct Table: Sendable {
     /// The cells of all rows in order, without separators: a long table as separate strings would take longer than
     /// everything else in its command.
     private var bytes: [UInt8] = []
-    /// As many per row as there are columns.
+    /// There is one cell per column in each row.
     private var cells: [Cell] = []
     /// The width of the widest cell of each column.
     private var widest: [Int] = []
 
     private struct Cell {
-        /// Where its text ends in `bytes`.
+        /// Where the cell's text ends in `bytes`.
         var end: Int
-        /// In terminal columns.
+        /// Width in terminal columns.
         var width: Int
     }
 
@@ -74,8 +74,8 @@ struct Table: Sendable {
     }
 
     /// The header and the rows, each with a line break, none wider than `width`. If `width` is nil, every cell has its
-    /// full width. If these rows are only a part of the table, `naturalWidths` are those of the whole table; only the
-    /// first part has the header.
+    /// full width. If these rows are only part of the table, `naturalWidths` contains the widths for the whole table;
+    /// only the first part has the header.
     func text(
         fitting width: Int?,
         style: Style,
@@ -221,7 +221,7 @@ struct Table: Sendable {
         }
     }
 
-    /// For an entry whose remaining columns do not fit side by side.
+    /// The line for an entry whose remaining columns do not fit next to each other.
     private func shortLine(_ row: Int, _ layout: Layout, _ width: Int, _ style: Style) -> String {
         let line = layout.shown.map { string(row, $0) }.joined(separator: " ")
         return TerminalText.truncated(line, to: max(1, width), ellipsis: style.ellipsis)

@@ -53,8 +53,7 @@ enum Formats {
         return "\(seconds / 3600):\((seconds / 60 % 60).padded(2)):\(tail)"
     }
 
-    /// A duration in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up, so that it is never
-    /// zero.
+    /// A duration in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up; never zero.
     static func span(_ duration: Duration) -> String {
         let seconds = max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
         let minutes = (seconds + 59) / 60
@@ -65,7 +64,7 @@ enum Formats {
             ? pair(minutes / 60, "h", minutes % 60, "min") : "about \((minutes + 1439) / 1440) days"
     }
 
-    /// For messages: the same as `span`, but `0.2 s` for less than a second.
+    /// For messages: like `span`, but `0.2 s` for less than a second.
     static func pause(_ duration: Duration) -> String {
         let tenths = (milliseconds(duration) + 99) / 100
         return tenths < 10 ? "0.\(max(1, tenths)) s" : span(duration)

@@ -1,5 +1,5 @@
 enum Progress {
-    /// At most 100: a listing may grow while it is read, and a server may rewrite files.
+    /// The percentage, at most 100: a listing may grow while it is read, and a server may rewrite files.
     static func percent(_ done: Int64, of whole: Int64?) -> Int64? {
         guard let whole, whole > 0 else { return nil }
         return min(100, max(0, Int64(Double(done) / Double(whole) * 100)))
@@ -76,7 +76,7 @@ struct ProgressSchedule: Sendable {
 }
 
 extension Console {
-    /// Shows progress. `text` receives the columns and rows of the terminal. For plain lines it receives 200 columns,
+    /// Shows progress. `text` receives the columns and rows of the terminal. For plain lines, it receives 200 columns,
     /// and only its last line is shown.
     func show(
         _ output: ProgressSchedule.Output,

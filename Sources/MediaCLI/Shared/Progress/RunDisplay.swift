@@ -5,18 +5,18 @@ internal import Synchronization
 
 /// The progress of a long run, as text and as a record.
 protocol RunReading: Sendable {
-    /// Amount of finished work for the rate: bytes or items.
+    /// Amount of finished work, in bytes or items, from which the rate is computed.
     var amount: Int64 { get }
     /// At most 100; nil until the total is known.
     var percent: Int64? { get }
-    /// One line without a line break. `rate` is `amount` per second as an average of the last seconds; nil until it is
-    /// known.
+    /// One line without a line break. `rate` is `amount` per second, averaged over the last few seconds; nil until it
+    /// is known.
     func line(rate: Double?) -> String
     func record(elapsed: Duration) -> JSONObject
 }
 
 /// Shows the progress of a long run: a redrawn line on a terminal, plain lines every few seconds elsewhere, or nothing.
-/// In JSON mode with `--progress-events` it also writes one record per second.
+/// In JSON mode with `--progress-events`, it also writes one record per second.
 final class RunDisplay<Reading: RunReading>: Sendable {
     private struct State {
         var reading: Reading?
@@ -129,7 +129,7 @@ struct LongRun<Reading: RunReading>: Sendable {
     }
 
     /// Runs `work` and returns when all items are reported; nil if it was stopped early. Items are reported in a
-    /// separate task, so that a slow reader of standard output does not stall the transfers.
+    /// separate task, so a slow reader of standard output does not stall the transfers.
     func run<Item: Sendable, Outcome: Sendable>(
         reporting report: @escaping @Sendable (Item) -> Void,
         _ work: (Dependencies<Item>) async throws -> Outcome
@@ -171,8 +171,9 @@ struct LongRun<Reading: RunReading>: Sendable {
 }
 
 extension TransferControl {
-    /// Handles a signal: no further request starts, and the run waits up to `limit` for a pending response. The default
-    /// of one second is sufficient if all requests of the run can be repeated. A second signal abandons the response.
+    /// Handles a signal: further requests do not start, and the run waits up to `limit` for a pending response. The
+    /// default of one second is sufficient if all requests in the run can be repeated. A second signal abandons the
+    /// response.
     func handle(_ request: Interruption.Request, finishWithin limit: Duration = .seconds(1)) {
         if request.isFinal {
             abandon()
@@ -182,7 +183,7 @@ extension TransferControl {
     }
 }
 
-/// Counts the outcomes of the items of a run.
+/// Counts the outcomes of the items in a run.
 final class ItemStatistics<State: Hashable & Sendable>: Sendable {
     private let entries = Mutex<(counts: [State: Int], codes: Set<ExitCode>)>(([:], []))
 

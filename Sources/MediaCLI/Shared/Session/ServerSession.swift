@@ -10,7 +10,7 @@ actor ServerSession {
     private let http: HTTPClient
     private var clients: [ServerURL: GigHiveClient] = [:]
 
-    /// Starts the transfer loop. `service` is the setting with the address of the server.
+    /// Starts the transfer loop. `service` is the setting that contains the address of the server.
     init(
         _ settings: SettingsSession,
         credentials: CredentialOptions,
@@ -22,9 +22,9 @@ actor ServerSession {
         http = try settings.httpClient(for: service)
     }
 
-    /// A client with credentials, from a prompt if necessary. For a server other than that of the command, only
-    /// credentials for that server are used. `retryCommand` is used in the hint and does not contain `--server`. With
-    /// `isTried`, a login entered at a prompt is checked for the permission to upload.
+    /// A client with credentials, from a prompt if necessary. For a server other than the command's, only credentials
+    /// for that server are used. `retryCommand` is used in the hint and does not contain `--server`. With `isTried`, a
+    /// login entered at a prompt is checked for the permission to upload.
     ///
     /// - Throws: `CredentialError`, `SettingsError`; `GigHiveError` if the server cannot be reached before a prompt.
     func client(

@@ -5,14 +5,14 @@ internal import MediaTransport
 internal import Synchronization
 
 /// Determines how each server is verified: by the settings for its origin, otherwise by its pin in `known_servers`,
-/// otherwise by the system's CAs. On a terminal, it offers to trust a server at the first contact.
+/// otherwise by the system's CAs. On a terminal, it offers to trust a server at first contact.
 final class ServerTrustKeeper: Sendable {
     private struct State {
         var known: KnownServers?
         /// Servers specified by this command in addition to the configured one.
         var named: Set<Origin> = []
         var decided: [Origin: ServerTrust] = [:]
-        /// Servers that the user declined to trust, so that the prompt is not repeated.
+        /// Servers that the user declined to trust, for which the prompt is not repeated.
         var refused: Set<Origin> = []
     }
 
@@ -44,7 +44,7 @@ final class ServerTrustKeeper: Sendable {
         state.withLock { $0.known = known }
     }
 
-    /// Adds a server specified by this command in addition to the configured one: flags apply to it as well.
+    /// Adds a server specified by this command in addition to the configured one: flags then apply to it as well.
     func name(_ origin: Origin) {
         state.withLock {
             $0.named.insert(origin)
@@ -157,7 +157,7 @@ private actor Turnstile {
     }
 }
 
-/// Servers that the user trusted at the first contact: the file `known_servers` beside the settings file.
+/// Servers that the user trusted at first contact: the file `known_servers` next to the settings file.
 ///
 /// Each line has an origin and the pin of its key: `https://media.example.org sha256//BASE64`. Empty lines and lines
 /// that start with `#` are ignored.

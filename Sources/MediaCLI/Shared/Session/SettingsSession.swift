@@ -77,8 +77,8 @@ struct SettingsSession: Sendable {
         return try settings.addresses[service].map { try named($0.value, allowingPath: allowsPath) }
     }
 
-    /// Whether a printed command needs `--server` to use this server: the command line specifies it, or another one is
-    /// configured, or none. An upload server is in the token store, so that none needs to be configured.
+    /// Whether a printed command needs `--server` to use this server: the command line specifies it, or a different
+    /// server is configured, or none is. An upload server is in the token store and need not be configured.
     func needsServerOption(for baseURL: String, of service: SettingKey = .uploadsURL) -> Bool {
         guard flags[.server] == nil else { return true }
         guard let configured = settings.addresses[service]?.value else { return service != .uploadsURL }
@@ -101,7 +101,7 @@ struct SettingsSession: Sendable {
     }
 
     var noServer: UserFacingError {
-        // A single profile would already be in use.
+        // If there were only one profile, it would already be in use.
         let hasProfiles = settings.profile == nil && settings.otherProfiles.values.contains { !$0.origins.isEmpty }
         return UserFacingError(
             .noServer,
@@ -175,7 +175,7 @@ extension SettingsSession {
     }
 
     /// The upload servers that require a login. An addition from a response is stored before any other request starts,
-    /// so that no later process sends a password to that server.
+    /// so later processes do not send a password to that server.
     private func loginRequirements() throws -> LoginRequirements {
         LoginRequirements(try logins.requirements()) { [console, logins] origin in
             do throws(StoreError) {
@@ -215,10 +215,10 @@ extension SettingsSession {
         )
     }
 
-    /// Runs `find` in a task that a signal cancels, so that an open prompt restores the terminal. `find` receives only
-    /// the settings for `origin`. `flags` apply to the server of this command only.
+    /// Runs `find` in a task that a signal cancels, so an open prompt restores the terminal. `find` receives only the
+    /// settings for `origin`. `flags` apply to the server of this command only.
     ///
-    /// - Throws: The errors of `find`; `SettingsError`.
+    /// - Throws: Errors from `find`; `SettingsError`.
     func search<Found: Sendable>(
         _ flags: CredentialFlags,
         at origin: Origin,
@@ -249,7 +249,7 @@ extension SettingsSession {
     }
 }
 
-/// The file of `cacert`. libcurl reports an unusable one only as a failed connection.
+/// The file specified by `cacert`. libcurl reports an unusable file only as a failed connection.
 enum AuthorityFile {
     /// Far above the size of the system's certificates; larger files are left to libcurl.
     private static let limit = 16 << 20

@@ -8,7 +8,7 @@ struct StoreSession: Sendable {
 
     enum Access {
         case writing
-        /// Can also be used in a read-only directory.
+        /// Reads only; works even in a read-only directory.
         case reading
     }
 
@@ -19,7 +19,7 @@ struct StoreSession: Sendable {
         let now = console.context.now
         let store =
             try access == .reading ? TokenStore(reading: directory, now: now) : TokenStore(in: directory, now: now)
-        // These include the warnings about the directory.
+        // The store's warnings include those about the directory.
         for warning in store.warnings {
             console.warning(ErrorCatalog.clean(warning))
         }
@@ -29,7 +29,7 @@ struct StoreSession: Sendable {
         }
         do {
             for warning in try await RescueAdoption.run(store: store, directory: directory) {
-                // Only the warning about a rescued token requires no action.
+                // Only the warning about a rescued token does not require any action.
                 if case .rescued = warning {
                     console.note(TextRenderer.warning(warning))
                 } else {
@@ -54,7 +54,7 @@ struct StoreSession: Sendable {
 
     /// Whether the data directory has a token store. Creates nothing, for example in a mistyped directory.
     ///
-    /// - Throws: `StoreError` if the path is not a directory of this user.
+    /// - Throws: `StoreError` if the path is not a directory owned by this user.
     static func exists(_ settings: SettingsSession) throws(StoreError) -> Bool {
         let path = settings.locations.dataDirectory
         try DataDirectory.refuseFile(inPlaceOf: path)
@@ -79,7 +79,7 @@ struct StoreSession: Sendable {
         console.note("cannot write to \(ErrorCatalog.quoted(directory.path)); the store is opened read-only")
     }
 
-    /// Removes deleted tokens from the backups if an earlier process did not.
+    /// Removes deleted tokens from the backups if an earlier process failed to do so.
     private static func finishRemovals(_ store: TokenStore, _ console: Console) {
         do throws(StoreError) {
             try store.finishInterruptedRemovals()

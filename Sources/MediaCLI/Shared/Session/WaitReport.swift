@@ -1,9 +1,9 @@
 internal import MediaTransport
 internal import Synchronization
 
-/// Prints a note about each long wait for a server; parallel requests wait for the same time, which is reported once.
+/// Prints a note about each long wait for a server; parallel requests share the same wait, which is reported once.
 final class WaitReport: Sendable {
-    /// A shorter wait needs no explanation.
+    /// A shorter wait does not need an explanation.
     private static let shortest = Duration.seconds(5)
 
     private let console: Console

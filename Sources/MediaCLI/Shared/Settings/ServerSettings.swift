@@ -3,11 +3,11 @@ internal import MediaTransport
 /// The settings that apply to one server: only those that were specified for it.
 ///
 /// Credentials and TLS settings belong to the origin for which they were specified. An origin from the store, the
-/// journal, a report or an import does not use the settings of another origin.
+/// journal, a report or an import does not use the settings of a different origin.
 struct ServerSettings: Sendable {
-    /// Whether `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` and their files are for this server.
+    /// Whether `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` and their files apply to this server.
     var takesEnvironment = false
-    /// Whether this is the server of the command. If so, credential flags and a `default` entry in netrc apply as well.
+    /// Whether this is the command's server. If so, credential flags and a `default` entry in netrc apply as well.
     var isTarget = false
     var user: Setting<String>?
     /// Program and arguments, run without a shell. Its first line of output is the password.
@@ -24,12 +24,11 @@ struct ServerSettings: Sendable {
 
 struct ServerSource: Sendable {
     enum Scope: Sendable, Equatable {
-        /// The servers of the command.
+        /// The command's servers.
         case target
-        /// The server in `MEDIACTL_SERVER` or the variable of the service; if neither is set, the servers of the
-        /// command.
+        /// The server in `MEDIACTL_SERVER` or the variable of the service; if neither is set, the command's servers.
         case environment
-        /// The servers of a section of the settings file; if it has none, the servers of the command.
+        /// The servers in a section of the settings file; if it has none, the command's servers.
         case section(Set<Origin>)
     }
 
@@ -45,8 +44,8 @@ extension ServerSource {
 }
 
 extension Settings {
-    /// The settings from sources that apply to the origin. `service` is one of `SettingKey.services`. `named` are servers
-    /// specified by the command in addition to the configured one, such as that of an event link.
+    /// The settings from sources that apply to the origin. `service` is one of `SettingKey.services`. `named` are
+    /// servers specified by the command in addition to the configured one, such as the server in an event link.
     ///
     /// - Throws: `SettingsError` if two profiles have this server and neither is in use.
     func server(
@@ -119,8 +118,8 @@ extension [String: SettingsFile.Section] {
     }
 }
 
-/// Determines the profile in use: the specified one, otherwise that of the server in use; if no server is specified,
-/// `default_profile`, otherwise the only profile.
+/// Determines the profile in use: the specified profile, otherwise the profile of the server in use; if no server is
+/// specified, `default_profile`, otherwise the only profile.
 struct ProfileChoice {
     var flags: SettingsFlags
     var environment: [String: String]

@@ -47,7 +47,7 @@ struct SettingKey: RawRepresentable, CaseIterable, Hashable, Sendable {
 
     private init(_ name: String) { rawValue = name }
 
-    /// The setting with the address of a type of server.
+    /// The setting that contains the address of a type of server.
     init(addressOf server: OutcomeTable.Server) { rawValue = server.setting ?? Self.server.rawValue }
 
     /// nil for an unknown name.
@@ -144,7 +144,7 @@ enum SettingValue {
         return .milliseconds(Int64((seconds * 1000).rounded()))
     }
 
-    /// The time between two full listings: the same as `timeoutOrZero`, or days such as `7d`; nil for `never`.
+    /// The time between two full listings: a value as for `timeoutOrZero`, or days such as `7d`; nil for `never`.
     static func interval(_ text: String) throws(InvalidValue) -> Duration? {
         if text == "never" { return nil }
         guard text.hasSuffix("d") else { return try timeoutOrZero(text) }
@@ -182,12 +182,13 @@ enum SettingValue {
         return String(byteCount)
     }
 
-    /// Bytes per second, the same as in `size`; `0` and `none` mean no limit.
+    /// Bytes per second, in the format of `size`; `0` and `none` mean no limit.
     static func rate(_ text: String) throws(InvalidValue) -> Int64? {
         text == "0" || text == "none" ? nil : try size(text)
     }
 
-    /// Number of parallel uploads. More than a few do not improve bandwidth use, and each one occupies a server worker.
+    /// Number of parallel uploads. More than a few do not improve bandwidth use, and each upload occupies a server
+    /// worker.
     static func jobs(_ text: String) throws(InvalidValue) -> Int {
         guard Digits.only(text), let count = Int(text), (1...16).contains(count) else {
             throw InvalidValue(rule: "is not a whole number from 1 to 16")
@@ -195,7 +196,7 @@ enum SettingValue {
         return count
     }
 
-    /// Bytes, the same as in `size`, at least 64K: below that, the overhead of requests dominates.
+    /// Bytes, in the format of `size`, at least 64K: below that, the overhead of requests dominates.
     static func chunkSize(_ text: String) throws(InvalidValue) -> Int64 {
         let bytes = try size(text)
         guard bytes >= 64 << 10 else { throw InvalidValue(rule: "is less than 64K") }
@@ -207,7 +208,7 @@ enum SettingValue {
         return text
     }
 
-    /// `sha256//` and the base64 of 32 bytes; several are separated by `;` (libcurl, CURLOPT_PINNEDPUBLICKEY).
+    /// `sha256//` and the base64 of 32 bytes; multiple pins are separated by `;` (libcurl, CURLOPT_PINNEDPUBLICKEY).
     static func pin(_ text: String) throws(InvalidValue) -> String {
         for pin in text.split(separator: ";", omittingEmptySubsequences: false) {
             guard pin.hasPrefix("sha256//"), Data(base64Encoded: String(pin.dropFirst(8)))?.count == 32 else {

@@ -6,15 +6,15 @@ internal import MediaTransport
 /// All settings of one run, each with its origin. Limits and names are from the gighive contract (2.1, 2.6). `table`
 /// defines how each setting is read.
 struct Settings: Sendable {
-    /// The default server of all services; nil if none is configured.
+    /// The default server for all services; nil if none is configured.
     var server: Setting<String>?
-    /// The server of each service: its own address, for example `uploads_url`, otherwise `server`, from the source with the
-    /// highest precedence that has either.
+    /// The server for each service: its own address, for example `uploads_url`, otherwise `server`, from the source
+    /// with the highest precedence that specifies either.
     fileprivate(set) var addresses: [SettingKey: Setting<String>] = [:]
     /// The reason why the upload server cannot be used: its address has a path, which only servers of other services may
     /// have.
     private(set) var uploadsURLError: SettingsError?
-    /// Its origin is the source that selected the profile.
+    /// The profile in use; its origin is the source that selected it.
     var profile: Setting<String>?
     var user: Setting<String>?
     /// PEM file.
@@ -44,14 +44,15 @@ struct Settings: Sendable {
     /// Number of parallel uploads.
     var jobs = Setting<Int>(default: 4)
     var transport = Setting<UploadOptions.TransportChoice>(default: .auto)
-    /// Bytes of the first request of a resumable upload.
+    /// Number of bytes in the first request of a resumable upload.
     var chunkSize = Setting<Int64>(default: 8 << 20)
-    /// The format and checks of the capture server.
+    /// The capture server's format and checks.
     var captureProfile = Setting<CaptureProfile>(default: .mediactl1)
-    /// Relying party ID of the capture server; nil for that of its profile.
+    /// Relying party ID of the capture server; nil for the ID in its profile.
     var captureRPID: Setting<String>?
     var albumsEnabled = Setting<Bool>(default: true)
-    /// From the source with the highest precedence that has this setting or a library address, which implies Immich.
+    /// Taken from the source with the highest precedence that has this setting or a library address, which implies
+    /// Immich.
     var albumsLibrary = Setting<AlbumLibraryChoice>(default: .folder)
     /// The directory of the folder library; nil for the pictures directory.
     var albumsFolderRoot: Setting<String>?
@@ -176,7 +177,7 @@ private struct SettingRow: Sendable {
         show = { (text($0[keyPath: place].value), $0[keyPath: place].origin) }
     }
 
-    /// For a setting with a few named values.
+    /// Creates a row for a setting with a few named values.
     init<Value: RawRepresentable<String> & CaseIterable>(
         choice key: SettingKey,
         _ place: any (WritableKeyPath<Settings, Setting<Value>> & Sendable)
@@ -184,7 +185,7 @@ private struct SettingRow: Sendable {
         self.init(key, place, { text throws(InvalidValue) in try InvalidValue.choice(text) }, text: { $0.rawValue })
     }
 
-    /// For a setting without a default.
+    /// Creates a row for a setting without a default.
     init(
         _ key: SettingKey,
         _ place: any (WritableKeyPath<Settings, Setting<String>?> & Sendable),
@@ -195,7 +196,7 @@ private struct SettingRow: Sendable {
         show = { settings in settings[keyPath: place].map { ($0.value, $0.origin) } }
     }
 
-    /// For the address of a service, which defaults to `server`.
+    /// Creates a row for the address of a service, which defaults to `server`.
     init(address key: SettingKey) {
         self.key = key
         read = { settings, layers throws(SettingsError) in
@@ -211,7 +212,7 @@ extension Settings {
         [SettingRow(.server, \.server, SettingValue.addressBelowPath)]
         + SettingKey.services.map { $0 == .uploadsURL ? uploadsURL : SettingRow(address: $0) } + values
 
-    /// Every key, in the same order.
+    /// Every key, in the order of `table`.
     static let keys = table.map(\.key)
 
     private static let values: [SettingRow] = [
@@ -271,7 +272,7 @@ extension Settings {
 
     typealias Row = (name: String, value: String, origin: SettingOrigin)
 
-    /// Every setting, for `config show`. No setting is a secret, and commands are shown without their arguments.
+    /// Every setting, for `config show`. Settings are never secret, and commands are shown without their arguments.
     var rows: [Row] {
         var rows = profile.map { [("profile", $0.value, $0.origin)] } ?? []
         for row in Self.table {
@@ -294,12 +295,12 @@ extension Settings {
         return rows.map { (name: $0.0, value: $0.1, origin: $0.2) }
     }
 
-    /// Only the program: arguments may be secret.
+    /// Shows only the program: arguments may be secret.
     private static func brief(_ command: [String]) -> String {
         (command.first ?? "") + (command.count > 1 ? " ..." : "")
     }
 
-    /// `7d`, or the same as `text`.
+    /// `7d`, or the result of `text`.
     @Sendable private static func days(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds > 0, seconds % 86_400 == 0, attoseconds == 0 else { return text(duration) }

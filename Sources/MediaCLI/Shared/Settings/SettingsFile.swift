@@ -94,7 +94,7 @@ struct SettingsFile: Sendable {
 
     private static func compose(_ text: String, _ path: String) throws(SettingsError) -> Node? {
         do {
-            // Without rules for types: every value is read as text, and the default rules compile seven regular
+            // Type rules are disabled: every value is read as text, and the default rules would compile seven regular
             // expressions at each start.
             return try Yams.compose(yaml: text, .basic)
         } catch {
@@ -120,7 +120,8 @@ extension [SettingsFile.Section] {
     }
 }
 
-/// Paths of settings and data (XDG Base Directory Specification 0.8). No settings are read from the current directory.
+/// Paths of settings and data (XDG Base Directory Specification 0.8). Settings are never read from the current
+/// directory.
 struct SettingsLocations: Sendable, Equatable {
     var configFile: String
     var configFileOrigin: SettingOrigin
@@ -130,16 +131,16 @@ struct SettingsLocations: Sendable, Equatable {
     /// For data that can be recreated.
     var cacheDirectory: String
 
-    /// Whether the user specified the settings file, so its absence is an error.
+    /// Whether the user specified the settings file; if so, its absence is an error.
     var isConfigFileNamed: Bool { configFileOrigin != .builtIn }
 
-    /// A file beside the settings file, which is never rewritten.
+    /// A file next to the settings file, which is never rewritten.
     func file(besideConfig name: String) -> String {
         (configFile.lastIndex(of: "/").map { configFile[...$0] } ?? "") + name
     }
 
     /// Flag, then `MEDIACTL_CONFIG` or `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`. Without a home directory,
-    /// all paths without their own variable are in the data directory.
+    /// all paths that are not set by a separate variable are in the data directory.
     ///
     /// - Throws: `SettingsError` if neither a home directory nor an override specifies the data directory.
     init(
@@ -337,16 +338,16 @@ struct SectionReader {
 ///
 /// It is ignored with a warning: files are shared between versions and machines, and a misspelled timeout should not be
 /// an error. A name that may be a misspelled security setting is refused instead: a typo must not cause a run without
-/// the pin, with the password over plain http, to another server, or that discloses more of a capture than the user
+/// the pin, with the password over plain http, to a different server, or that discloses more of a capture than the user
 /// specified (docs/adr/0023-warn-about-unknown-settings-and-refuse-those-that-may-be-misspelled-security-settings.md).
 /// Values are never repeated: they may be secrets.
 struct UnknownSetting: Sendable {
-    /// Its location and its name as entered by the user.
+    /// The location of the setting, and its name as entered by the user.
     var place: SettingsError
-    /// Its name without prefixes.
+    /// The name of the setting without prefixes.
     var name: String
 
-    /// Settings without which a run would be less safe, or would disclose, send or delete something other than
+    /// Settings without which a run would be less safe, or would disclose, send or delete something other than what was
     /// specified.
     static let protecting = Set(SettingKey.addresses).union([
         .caFile, .pinnedKey, .insecure, .allowHTTP, .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary,
@@ -362,7 +363,7 @@ struct UnknownSetting: Sendable {
         "verification", "verify",
     ]
 
-    /// Entries of the settings file other than settings with one value.
+    /// Entries in the settings file other than settings with one value.
     private static let otherNames = [
         "profiles", "default_profile", "password_command", "vault_key_command", "albums.path_map",
     ]
@@ -402,7 +403,8 @@ struct UnknownSetting: Sendable {
 
     // MARK: Environment variables
 
-    /// Warnings about unknown `MEDIACTL_*` variables that resemble a valid one. Others may belong to another program.
+    /// Warnings about unknown `MEDIACTL_*` variables that resemble a valid one. Other variables may belong to a
+    /// different program.
     ///
     /// - Throws: `SettingsError` for a name that may be a misspelled security setting.
     static func warnings(in environment: [String: String]) throws(SettingsError) -> [SettingsError] {
@@ -475,9 +477,9 @@ enum Spelling {
 
 /// An invalid setting. Its exit code is always 2.
 struct SettingsError: Error, Sendable, Equatable {
-    /// nil if it is not in a settings file.
+    /// nil if the setting is not in a settings file.
     var file: String?
-    /// First line is 1.
+    /// The first line is 1.
     var line: Int?
     /// As entered by the user: `--retries`, `MEDIACTL_RETRIES`, `profiles.work.retries`.
     var key: String?

@@ -1,10 +1,10 @@
 internal import GigHive
 
-/// One source of settings: the text of each setting in it, and its location.
+/// One source of settings: the text of each setting in it, and where it is located.
 struct SettingsLayer: Sendable {
     private let values: [SettingKey: String]
     private let origin: @Sendable (SettingKey) -> SettingOrigin
-    /// The error for a value of this source, without the rule.
+    /// The error for a value from this source, without the rule.
     private let locate: @Sendable (SettingKey) -> SettingsError
 
     init(flags: SettingsFlags) {
@@ -40,7 +40,7 @@ struct SettingsLayer: Sendable {
         }
     }
 
-    /// The parsed value; nil if this source does not have it.
+    /// The parsed value; nil if this source does not contain the setting.
     func find<Value>(
         _ key: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
@@ -72,8 +72,8 @@ extension [SettingsLayer] {
 
     /// The address of a service: its own, or `server` from a source with higher precedence.
     ///
-    /// `MEDIACTL_SERVER` means the upload server if both are in use: for another service it does not override the
-    /// address in a file, otherwise the key of one server would be sent to the other.
+    /// `MEDIACTL_SERVER` means the upload server if both are in use: for a different service, it does not override the
+    /// address in a file; otherwise, the key for one server would be sent to the other.
     func findAddress<Value>(
         _ own: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
@@ -112,7 +112,7 @@ struct SettingsFlags: Sendable, Equatable, ConnectionFlags {
         set { values[key] = newValue }
     }
 
-    /// The values on the right take precedence.
+    /// Merges two sets of flags; the values on the right take precedence.
     static func + (left: SettingsFlags, right: SettingsFlags) -> SettingsFlags {
         var sum = left
         sum.profile = right.profile ?? left.profile

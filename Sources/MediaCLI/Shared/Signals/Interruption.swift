@@ -8,7 +8,7 @@ enum StopSignal: String, Sendable, CaseIterable {
     case hangup = "SIGHUP"
     case user2 = "SIGUSR2"
     case alarm = "SIGALRM"
-    /// Soft limit of CPU time; the hard limit kills the process.
+    /// Soft limit on CPU time; the hard limit kills the process.
     case cpuLimit = "SIGXCPU"
     /// Ctrl-\: exit immediately.
     case quit = "SIGQUIT"
@@ -33,14 +33,14 @@ enum StopSignal: String, Sendable, CaseIterable {
 final class Interruption: Sendable {
     /// A stop request and its count: 1 stops, 2 abandons, 3 exits immediately.
     ///
-    /// The end of a session or a shutdown sends different signals in quick succession, and some programs send one twice
-    /// (`timeout -s INT`: to the process and to its group). Therefore only the same signal, later than
+    /// The end of a session or a shutdown sends different signals in quick succession, and some programs send a signal
+    /// twice (`timeout -s INT`: to the process and to its group). Therefore only the same signal, later than
     /// ``repeatAfter(_:)``, counts as a repeat.
     struct Request: Sendable, Equatable {
         var signal: StopSignal
         var count: Int
 
-        /// Whether the request was repeated: abandon the work now.
+        /// Whether the request was repeated: the work is then abandoned immediately.
         var isFinal: Bool { count > 1 }
     }
 
@@ -57,7 +57,7 @@ final class Interruption: Sendable {
         var arrivals: [StopSignal: ContinuousClock.Instant] = [:]
         var nextKey = 0
         var handlers: [Int: @Sendable (Request) -> Void] = [:]
-        /// Number of open prompts. While there are any, a signal terminates the program regardless of handlers.
+        /// Number of open prompts. While a prompt is open, a signal terminates the program regardless of handlers.
         var questions = 0
         var endProgram: (@Sendable (Request, _ isHandled: Bool) -> Void)?
         var showStatus: (@Sendable () -> Void)?
@@ -97,7 +97,7 @@ final class Interruption: Sendable {
         let isCounted = state.withLock { state in
             let earlier = state.arrivals[signal]
             let isRepeat = earlier.map { arrival - $0 >= Self.repeatAfter(signal) } ?? false
-            // Ctrl-C waits without a limit; another signal after it sets a limit.
+            // Ctrl-C waits without a limit; a different signal after it sets a limit.
             let setsLimit = earlier == nil && state.arrivals.keys.allSatisfy { $0 == .interrupt }
             if earlier == nil || isRepeat { state.arrivals[signal] = arrival }
             if isRepeat || state.first == nil { state.count += 1 }
@@ -165,7 +165,7 @@ final class Interruption: Sendable {
     }
 }
 
-/// Passes the process's signals to an `Interruption`. Must exist as long as the program runs.
+/// Passes the process's signals to an `Interruption`. Must exist as long as the process runs.
 final class SignalMonitor: Sendable {
     private let queue = DispatchQueue(label: "mediactl.signals")
     // Never accessed after `init`; it only retains the sources. DispatchSource objects can be used from any thread.

@@ -61,8 +61,8 @@ struct Prompter: Sendable {
         await choose(question, choices: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
     }
 
-    /// One line without its line ending; nil at the end of the input. Read byte by byte, so that nothing after the line
-    /// is consumed, and on a separate thread, since the user may take a long time.
+    /// One line without its line ending; nil at the end of the input. Read byte by byte, so nothing after the line is
+    /// consumed, and on a separate thread, since the user may take a long time.
     private func readLine() async -> String? {
         let descriptor = context.standardInput
         return await BlockingWork.run {
@@ -137,7 +137,7 @@ enum PasswordPrompt {
         let result: Result<String, CredentialError> = await withTaskCancellationHandler {
             await BlockingWork.run { read(question, echo, terminal, cancelled: wakeReader) }
         } onCancel: {
-            // Both ends stay open until the thread has finished.
+            // Both ends of the pipe stay open until the thread has finished.
             _ = write(wakeWriter, "x", 1)
         }
         return try result.get()

@@ -28,8 +28,8 @@ struct FFmpeg: Sendable {
         guard ProgramRun([name], searchPath: searchPath).isFound else { throw Self.missing(name) }
     }
 
-    /// Runs ffmpeg until it exits. Cancellation kills it: its output is then useless, and a graceful exit may take
-    /// long. `progress` receives the number of finished frames, on another thread.
+    /// Runs ffmpeg until it exits. Cancellation kills it: its output is then useless, and a graceful exit may take a
+    /// long time. `progress` receives the number of finished frames, on another thread.
     ///
     /// - Throws: `TapesError` `.programMissing`, `.diskFull`, `.renderFailed`, `.cancelled`.
     func run(
@@ -90,7 +90,7 @@ struct FFmpeg: Sendable {
     }
 }
 
-/// Parses ffmpeg's reports with `-progress`: lines of `key=value`.
+/// Parses ffmpeg's `-progress` reports: lines of `key=value`.
 final class FFmpegReport: Sendable {
     struct Figures: Equatable {
         var frames = 0
@@ -149,7 +149,7 @@ struct MediaProbe: Equatable {
 
     var hasVideo: Bool { videoStreamCount > 0 }
 
-    /// Higher rates are those of timestamps, not of frames.
+    /// Higher rates are timestamp rates, not frame rates.
     private static let highestRate = 240.0
 
     init?(_ json: [UInt8]) {

@@ -14,7 +14,7 @@ struct RenderClip: Equatable {
     var hasSound: Bool
     /// End of the video track in the file, in milliseconds; the audio may be longer.
     var videoEnd: Int64
-    /// Start in its file, in milliseconds.
+    /// Start of the section in the file, in milliseconds.
     var start: Int64
     /// Shown duration, in milliseconds.
     var length: Int64
@@ -47,7 +47,7 @@ extension RenderClip {
 public struct UndecodableClips: Error, Sendable, Equatable {
     /// One of these clips.
     public struct Clip: Sendable, Equatable {
-        /// Its position in the tape, from 1.
+        /// The clip's position in the tape, from 1.
         public var number: Int
         /// The original, as bytes.
         public var path: [UInt8]
@@ -61,7 +61,8 @@ public struct UndecodableClips: Error, Sendable, Equatable {
     public var checkedCount: Int
 }
 
-/// Reads and checks the clips of a tape before rendering starts, so that none of them makes it fail after minutes.
+/// Reads and checks the clips of a tape before rendering starts, so rendering does not fail after several minutes
+/// because of a clip.
 struct RenderClipReader: Sendable {
     let tape: TapeRecord
     let ffmpeg: FFmpeg
@@ -110,7 +111,8 @@ struct RenderClipReader: Sendable {
         let still = RenderClip(clip, of: tape, source, input: try await link(source, number))
         do throws(TapesError) {
             let probe = MediaProbe(try await ffmpeg.probe(still.input))
-            // An HEIC photo is a grid of images. ffmpeg before 7.1 cannot read it; later versions show one tile of it.
+            // An HEIC photo is a grid of images. ffmpeg before 7.1 cannot read it; later versions show only one tile of
+            // it.
             if let probe, probe.videoStreamCount > 1, probe.isMovie {
                 throw TapesError(.renderFailed, detail: "it is a grid of \(probe.videoStreamCount) images")
             }
@@ -131,7 +133,7 @@ struct RenderClipReader: Sendable {
             guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasVideo else {
                 throw TapesError(.renderFailed, detail: "it has no video")
             }
-            // From the current file, which may have changed since it was added.
+            // Taken from the current file, which may have changed since the clip was added.
             var length = probe.milliseconds ?? clip.durationMilliseconds
             if length == nil { length = try await measure(input) }
             guard let length else { throw TapesError(.renderFailed, detail: "its length is unknown") }
@@ -185,8 +187,8 @@ extension TapesError {
 }
 
 extension RenderWorkplace {
-    /// For reading originals without a target: everything is stored in the system's temporary directory, with a mark in
-    /// `data`. Blocks.
+    /// Creates a workplace for reading originals without a target: everything is stored in the system's temporary
+    /// directory, with a mark in `data`. Blocks.
     static func temporary(marking data: DataDirectory?) throws(TapesError) -> RenderWorkplace {
         let path = Array(NSTemporaryDirectory().utf8)
         let directory = try TapesError.writing(TargetDirectory.open(path, creating: false))

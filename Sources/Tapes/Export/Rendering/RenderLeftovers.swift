@@ -2,12 +2,12 @@ internal import Foundation
 internal import MediaFiles
 public import MediaStore
 
-/// Files of renderings whose process was killed: a directory of parts and the draft of the video, both in the directory
-/// of the target, and a directory of links to the originals in the system's temporary directory.
+/// Files left by renderings whose process was killed: a directory of parts and the draft of the video, both in the
+/// directory of the target, and a directory of links to the originals in the system's temporary directory.
 public struct RenderLeftovers: Sendable {
     static let prefix = ".mediactl-render-"
     private static let draftSuffix = ".part"
-    /// Suffix of the directory of links: the target may be in the system's temporary directory too.
+    /// Suffix of the directory of links: the target may also be in the system's temporary directory.
     static let linksSuffix = "-links"
 
     /// Contains the marks of renderings.
@@ -20,14 +20,14 @@ public struct RenderLeftovers: Sendable {
         self.workingDirectory = workingDirectory
     }
 
-    /// The directories of a rendering, as stored in a mark.
+    /// The directories used by a rendering, as stored in a mark.
     static func places(_ directories: TargetDirectory...) -> [[UInt8]] {
         let current = AbsolutePath.currentDirectory ?? []
         return directories.map { AbsolutePath.of($0.path, in: current) }
     }
 
-    /// Finds leftover files without changing anything. Skips files of a running process. Also skips directories that
-    /// cannot currently be read; their marks are kept. Blocks.
+    /// Finds leftover files without changing anything. Skips files that belong to a running process, and directories
+    /// that cannot currently be read, whose marks are kept. Blocks.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func find() throws(TapesError) -> [AlbumFinding] {
@@ -63,15 +63,15 @@ public struct RenderLeftovers: Sendable {
         var directory: TargetDirectory
         var name: [UInt8]
         var isDirectory: Bool
-        /// Whether it is the directory of links.
+        /// Whether this is the directory of links.
         var hasLinks: Bool
 
         var path: [UInt8] { directory.path(of: name) }
 
-        /// Removes only the files and links directly in it: mediactl's directories contain nothing else.
+        /// Removes only the files and links directly in the directory: mediactl's directories contain nothing else.
         func remove() {
             guard isDirectory else {
-                // Locked by its writer if that process is still running.
+                // The draft is locked by its writer if that process is still running.
                 try? PartialFile.open(String(decoding: name, as: UTF8.self), in: directory).discard()
                 return
             }
@@ -129,7 +129,7 @@ public struct RenderLeftovers: Sendable {
         let opened: TargetDirectory
         do throws(FileWriteError) {
             guard let directory = try TargetDirectory.open(place, creating: false) else {
-                // The directory was removed. If its parent is missing too, its disk may only be unmounted.
+                // The directory was removed. If its parent is also missing, its disk may only be unmounted.
                 return try TargetDirectory.open(place.directoryOfPath, creating: false) == nil ? nil : []
             }
             names = try directory.names()

@@ -45,7 +45,7 @@ struct RenderRun: Sendable {
         let recipe = SegmentRecipe(segment: segment, clips: rendered, format: format)
         let arguments =
             recipe.inputs + ["-filter_complex", recipe.graph, "-map", "[v]", "-map", "[a]", "-map_metadata", "-1"]
-            // One track may start long before the first packet of the other.
+            // One track may start long before the first packet of the other track.
             + ["-map_chapters", "-1", "-max_muxing_queue_size", "9999"] + Self.videoCoding
             // Audio is encoded after joining: AAC starts with a short silence.
             + ["-c:a", "pcm_s16le", "-f", "mov", "-y", "file:\(Self.name(ofPart: index))"]
@@ -62,7 +62,7 @@ struct RenderRun: Sendable {
         }
     }
 
-    /// The same for all parts, so that they can be joined without encoding.
+    /// Identical for all parts, which can then be joined without encoding.
     private static let videoCoding = ["-c:v", "libx264", "-preset", "medium", "-crf", "20", "-profile:v", "high"]
 
     private static func name(ofPart index: Int) -> String { "\(index).mov" }
@@ -87,13 +87,13 @@ struct RenderRun: Sendable {
 /// Splits a video into parts that are rendered sequentially and then joined without another encoding: one part for each
 /// clip, and one for each transition.
 ///
-/// With one graph of all clips, ffmpeg would open every file and hold frames of each, so a tape of a few hundred
-/// clips would run out of memory and descriptors. Here no run has more than two inputs, every frame is encoded once,
+/// With one graph of all clips, ffmpeg would open every file and hold frames from each, so a tape of a few hundred
+/// clips would run out of memory and descriptors. Here, each run has at most two inputs, every frame is encoded once,
 /// and only filters available in old ffmpeg versions are used.
 struct RenderPlan: Equatable {
     struct Part: Equatable {
         var clip: Int
-        /// Frames of the clip shown by earlier parts.
+        /// Number of frames of the clip that earlier parts show.
         var skipped: Int
     }
 
@@ -109,7 +109,7 @@ struct RenderPlan: Equatable {
 
     private(set) var segments: [Segment] = []
 
-    /// All times are rounded to frames of the whole video, so that errors do not accumulate.
+    /// All times are rounded to frames of the whole video, so errors do not accumulate.
     init(tape: TapeRecord, lengths: [Int64], format: RenderFormat) {
         let timing = TapeTiming(tape: tape, lengths: lengths)
         var begin: Int64 = 0
@@ -148,7 +148,7 @@ struct RenderPlan: Equatable {
     }
 }
 
-/// Format of video and audio, the same for all parts, so that they can be joined without encoding.
+/// Format of video and audio. It is identical for all parts, which can then be joined without encoding.
 struct RenderFormat: Equatable {
     var width: Int
     var height: Int
@@ -232,8 +232,8 @@ extension TapesError {
 /// of the target; and a directory of links to the originals in the system's temporary directory, since the target may
 /// not support links.
 ///
-/// The names of the links are generated, so that no user-controlled name reaches ffmpeg: none that looks like an
-/// option, a protocol or a pattern, and no invalid UTF-8. Originals are only read, through these links.
+/// The names of the links are generated, so user-controlled names never reach ffmpeg: they could look like an option, a
+/// protocol or a pattern, or contain invalid UTF-8. Originals are only read, through these links.
 struct RenderWorkplace: Sendable {
     private let parts: PrivateDirectory
     private let links: PrivateDirectory
@@ -289,8 +289,8 @@ struct RenderWorkplace: Sendable {
     /// The draft of the whole video, relative to `directory`.
     var draftName: String { "../\(String(decoding: draft.name, as: UTF8.self))" }
 
-    /// Creates a link to an original. It has the extension of the original, by which ffmpeg recognizes some formats, if
-    /// that consists of letters and digits.
+    /// Creates a link to an original. If the extension of the original, by which ffmpeg recognizes some formats,
+    /// consists of letters and digits, the link has this extension.
     func link(to original: [UInt8], number: Int) throws(FileWriteError) -> String {
         let last = original.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).last ?? []
         let isTame = last.count <= 8 && last.allSatisfy { Self.letters.contains($0) }

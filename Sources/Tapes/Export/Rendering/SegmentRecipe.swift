@@ -10,7 +10,7 @@ struct SegmentRecipe {
     /// drops frames that started before it.
     private static let leadSeconds = 2
 
-    /// Its one or two clips, in the order of the inputs.
+    /// The segment's one or two clips, in the order of the inputs.
     private var parts: [RenderPlan.Part] { [segment.part] + (segment.next.map { [$0] } ?? []) }
 
     var inputs: [String] {
@@ -21,8 +21,8 @@ struct SegmentRecipe {
         }
     }
 
-    /// The first frame to read, relative to the clip's start; negative in the trimmed part. At most the last frame of
-    /// the file, since otherwise there would be no frame to repeat.
+    /// The first frame to read, relative to the clip's start; negative in the trimmed part. It is at most the last
+    /// frame in the file, since otherwise there would be no frame to repeat.
     private func firstRead(_ part: RenderPlan.Part) -> Int {
         let clip = clips[part.clip]
         if clip.isStill { return 0 }
@@ -32,7 +32,7 @@ struct SegmentRecipe {
     }
 
     /// The filter graph from the inputs to `[v]` and `[a]`, both exactly as long as the segment. It consists of fixed
-    /// words and numbers, without file names and titles, so that nothing needs to be escaped.
+    /// words and numbers, without file names or titles, so nothing needs to be escaped.
     var graph: String { chains.joined(separator: ";") }
 
     var chains: [String] {
@@ -71,7 +71,7 @@ struct SegmentRecipe {
         let skipped = clip.isStill ? 0 : part.skipped - firstRead(part)
         let filters: [String] =
             (clip.isStill ? ["trim=end_frame=1"] : [])
-            // A track that ends before the middle of a frame would yield no frame: pass its last frame anyway.
+            // A track that ends before the middle of a frame would not yield a frame: pass its last frame anyway.
             + ["fps=fps=\(format.frameRate):start_time=0:eof_action=pass"]
             + Self.rotation(clip.quarterTurns)
             // Makes pixels square.
@@ -87,7 +87,7 @@ struct SegmentRecipe {
         return Self.chain([clip.isStill ? "\(index):v:0" : "\(index):V:0"], filters, output)
     }
 
-    /// The same for all parts, so that they can be joined without encoding.
+    /// Identical for all parts, which can then be joined without encoding.
     private static let form = [
         "format=yuv420p", "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709",
     ]
@@ -135,7 +135,7 @@ struct SegmentRecipe {
 
     // MARK: Formatting
 
-    /// ffmpeg's name of a transition: the direction in which the new image moves.
+    /// ffmpeg's name for a transition: the direction in which the new image moves.
     private static func name(of transition: TapeRecord.Transition) -> String {
         switch transition {
         case .slideLeftToRight: "slideright"

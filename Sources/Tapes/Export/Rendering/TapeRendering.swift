@@ -25,7 +25,7 @@ public struct TapeRendering: Sendable {
     /// `PATH` to search for ffmpeg and ffprobe.
     public let searchPath: String
 
-    /// Contains marks of renderings in progress, so that `RenderLeftovers` finds the files of a killed one; nil for no
+    /// Contains marks of renderings in progress, so `RenderLeftovers` finds the files of a killed rendering; nil for no
     /// marks.
     public let directory: DataDirectory?
 
@@ -44,13 +44,13 @@ public struct TapeRendering: Sendable {
     ///
     /// Cancellation kills ffmpeg, removes its output, and throws `.cancelled`.
     ///
-    /// The extension of the target, a path as bytes, selects the container (`.mp4`, `.mov`, `.mkv`). `originals` are those
-    /// of other tapes, which are never replaced either. `progress` is called with the finished milliseconds and their
-    /// total, on another thread.
+    /// The extension of the target, a path as bytes, selects the container (`.mp4`, `.mov`, `.mkv`). `originals`
+    /// contains the originals of other tapes, which are never replaced either. `progress` is called with the finished
+    /// milliseconds and their total, on another thread.
     ///
     /// - Throws: `TapesError` `.programMissing` with the program; `.nothingToExport`; `.fileNotFound`,
-    ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` if its file is shorter
-    ///   than before; `.clipUndecodable` with `UndecodableClips`; `.outOfRange` for options; `.targetExists`,
+    ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` if a clip's file is
+    ///   shorter than before; `.clipUndecodable` with `UndecodableClips`; `.outOfRange` for options; `.targetExists`,
     ///   `.targetUnusable`, `.diskFull`; `.renderFailed` with ffmpeg's last line, and the original concerned, if any;
     ///   `.cancelled`.
     public func render(
@@ -84,7 +84,7 @@ public struct TapeRendering: Sendable {
         try await BlockingWork.run { () throws(TapesError) in
             defer { workplace.remove() }
             try result.get()
-            // Checked again, since another file may now have the name.
+            // Checked again, since a different file may have this name by now.
             try ExportTarget.check(place.path, replacing: options.isReplacing, originals: protected)
             try TapesError.writing(workplace.publish(as: place.name, replacing: options.isReplacing))
         }
@@ -93,7 +93,7 @@ public struct TapeRendering: Sendable {
     /// Runs the checks that `render` runs before it starts: originals that are missing, trimmed away, or undecodable.
     /// Writes nothing outside the system's temporary directory except a mark in the data directory.
     ///
-    /// - Throws: Like `render`, for clips and programs.
+    /// - Throws: As for `render`, for clips and programs.
     public func check(_ tape: TapeRecord, clips: [ClipRecord]) async throws(TapesError) {
         let shown = try Self.clipsWithFiles(clips, of: tape)
         let ffmpeg = FFmpeg(searchPath: searchPath)
