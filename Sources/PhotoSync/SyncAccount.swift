@@ -40,18 +40,6 @@ public struct SyncAccount: Sendable {
         }
     }
 
-    /// Assigns to this user the copies of photos that the index lists: the user may have a new device, and 0.1.0 did
-    /// not record the user. Blocks.
-    ///
-    /// - Throws: `PhotoSyncError`, `StoreError`.
-    func assignListedCopies() throws {
-        let key = try indexKey()
-        try library.forEachBlockOfCopies(of: server, notOf: key) { copies in
-            let listed = try photosByID(copies.map(\.photoID))
-            try library.setAccount(key, ofPhotos: Array(listed.keys), server: server)
-        }
-    }
-
     /// The index's state for this user; nil before the first pull, or if the index has another user's photos.
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
@@ -63,12 +51,6 @@ public struct SyncAccount: Sendable {
             throw PhotoSyncError.ofStore(error)
         }
     }
-}
-
-extension PhotoCopy {
-    /// Whether a listing of this account shows whether the photo was deleted: false if the photo belongs to another
-    /// account.
-    func mayBelong(to account: String) -> Bool { self.account == nil || self.account == account }
 }
 
 /// Opens an account in one call, with a new HTTP client, and with the index and the library in one directory.

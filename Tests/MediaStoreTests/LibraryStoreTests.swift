@@ -22,7 +22,7 @@ struct LibraryStoreTests {
         let store = try library()
         for (name, value) in [
             ("synchronous", "2"), ("journal_mode", "wal"), ("busy_timeout", "30000"), ("secure_delete", "1"),
-            ("temp_store", "2"), ("application_id", "\(0x4D44_434C)"), ("user_version", "7"),
+            ("temp_store", "2"), ("application_id", "\(0x4D44_434C)"), ("user_version", "6"),
         ] {
             #expect(try store.connection.setting(name) == value, "\(name)")
         }
@@ -48,7 +48,7 @@ struct LibraryStoreTests {
             try FileManager.default.moveItem(atPath: fixture.databasePath, toPath: path)
         case .newer:
             _ = try library()
-            try change(path, "PRAGMA user_version = 8")
+            try change(path, "PRAGMA user_version = 7")
         }
         let before = try fixture.bytes(path)
         #expect(try storeErrorKind { _ = try library() } == (damage == .newer ? .newerVersion : .corrupt))
@@ -244,7 +244,7 @@ struct LibraryStoreTests {
         #expect(try fixture.commitCount(log) - before == 1)
     }
 
-    @Test("processes that store copies concurrently lose none")
+    @Test("processes that store copies concurrently do not lose any")
     func manyProcesses() throws {
         let path = fixture.directory.path
         let workers = try (1...4).map { try WorkerProcess(["copies", path, "\($0)"]) }

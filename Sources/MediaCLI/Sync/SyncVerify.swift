@@ -76,10 +76,6 @@ struct SyncVerify: ServerCommand {
                         + (statistics.kinds.total == 0
                             ? "no differences" : Formats.count(statistics.kinds.total, "difference"))
                 )
-                if result.foreignCopies > 0 {
-                    let copies = result.foreignCopies == 1 ? "1 copy" : "\(result.foreignCopies) copies"
-                    console.note("not compared: \(copies) of photos in another account on this server")
-                }
                 console.note(serverCheck.scope(of: result))
                 advise(statistics, on: console)
             }

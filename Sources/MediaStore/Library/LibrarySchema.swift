@@ -200,11 +200,6 @@ extension StoreSchema {
             """
             ALTER TABLE captures ADD COLUMN earlier_submissions TEXT;
             """,
-            // 7: the accounts of copies
-            """
-            ALTER TABLE photo_copies ADD COLUMN account TEXT;
-            UPDATE photo_copies SET account = (SELECT device_id FROM logins WHERE logins.server = photo_copies.server);
-            """,
         ],
         // These tables are checked before migrating, so only tables in the first schema may be listed.
         checkedTables: ["logins", "device_tokens"]

@@ -29,9 +29,6 @@ public struct PhotoCopy: Sendable, Equatable {
 
     /// Address of the server.
     public var server: String
-    /// The account that owns the photo (the `account` of `SyncIndex.begin`); nil if unknown, as in records written by
-    /// 0.1.0.
-    public var account: String?
     /// The photo's ID on the server.
     public var photoID: String
     /// Absolute path, as bytes.
@@ -64,7 +61,6 @@ public struct PhotoCopy: Sendable, Equatable {
 
     public init(
         server: String,
-        account: String? = nil,
         photoID: String,
         path: [UInt8],
         temporaryName: String? = nil,
@@ -77,7 +73,6 @@ public struct PhotoCopy: Sendable, Equatable {
         totalBytes: Int64? = nil
     ) {
         self.server = server
-        self.account = account
         self.photoID = photoID
         self.path = path
         self.temporaryName = temporaryName
@@ -95,7 +90,7 @@ extension PhotoCopy: Storable, IdentityColumns {
     static let table = "photo_copies"
 
     private enum CodingKeys: String, CodingKey {
-        case server, account, path, state, source, sha256, device, inode
+        case server, path, state, source, sha256, device, inode
         case photoID = "photo_id"
         case temporaryName = "temporary_name"
         case serverSHA256 = "server_sha256"
@@ -130,14 +125,12 @@ extension LibraryStore {
     ///   - server: Address of the server.
     ///   - directory: Absolute path of the directory with the copies, as bytes; nil for all directories.
     ///   - state: The state of the copies; nil for all states.
-    ///   - account: The account whose copies are omitted; nil for none.
     ///   - body: Receives each block.
     /// - Throws: `StoreError`, and errors thrown by `body`.
     public func forEachBlockOfCopies(
         of server: String,
         below directory: [UInt8]? = nil,
         in state: PhotoCopy.State? = nil,
-        notOf account: String? = nil,
         _ body: ([PhotoCopy]) throws -> Void
     ) throws {
         let slash = UInt8(ascii: "/")
@@ -148,11 +141,10 @@ extension LibraryStore {
                 try Stored<PhotoCopy>.values(
                     db,
                     where: """
-                        server = ? AND (path, photo_id) > (?, ?) AND state = coalesce(?, state) AND account IS NOT ?
+                        server = ? AND (path, photo_id) > (?, ?) AND state = coalesce(?, state)
                         ORDER BY path, photo_id LIMIT 500
                         """,
-                    // An account is never empty.
-                    [server, last.path, last.photoID, state?.rawValue, account ?? ""]
+                    [server, last.path, last.photoID, state?.rawValue]
                 )
             }
             let copies = Array(block.prefix { $0.path.starts(with: prefix) })
@@ -170,19 +162,6 @@ extension LibraryStore {
         guard !copies.isEmpty else { return }
         try await commits.commit { db in
             for copy in copies { try Stored(copy).upsert(db) }
-        }
-    }
-
-    /// Records that the copies of these photos belong to an account.
-    public func setAccount(_ account: String, ofPhotos ids: [String], server: String) throws(StoreError) {
-        guard !ids.isEmpty else { return }
-        try connection.write { db in
-            for id in ids {
-                try db.execute(
-                    sql: "UPDATE photo_copies SET account = ? WHERE photo_id = ? AND server = ?",
-                    arguments: [account, id, server]
-                )
-            }
         }
     }
 

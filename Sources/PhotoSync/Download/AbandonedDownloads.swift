@@ -12,9 +12,7 @@ struct AbandonedDownloads: Sendable {
     ///
     /// - Throws: `StoreError`.
     func remove() throws {
-        let key = try account.indexKey()
-        try account.library.forEachBlockOfCopies(of: account.server, in: .planned) { block in
-            let planned = block.filter { $0.mayBelong(to: key) }
+        try account.library.forEachBlockOfCopies(of: account.server, in: .planned) { planned in
             let photos = try account.photosByID(planned.map(\.photoID))
             let holdings = try copies.holdings(of: Array(photos.values))
             let abandoned = planned.filter { photos[$0.photoID] == nil || holdings[$0.photoID]?.unchanged != nil }

@@ -17,7 +17,6 @@ actor DownloadPlanner {
     private static let remembered = 16
 
     private let account: SyncAccount
-    private let key: String
     private let root: [UInt8]
     /// nil for a dry run into a directory that does not exist.
     private let target: TargetDirectory?
@@ -32,9 +31,8 @@ actor DownloadPlanner {
     /// Names reserved for photos that are not downloaded yet.
     private var reserved: [String: Keys]?
 
-    init(account: SyncAccount, key: String, target: TargetDirectory?, root: [UInt8], isDryRun: Bool) {
+    init(account: SyncAccount, target: TargetDirectory?, root: [UInt8], isDryRun: Bool) {
         self.account = account
-        self.key = key
         self.target = target
         self.root = target?.path ?? root
         self.isDryRun = isDryRun
@@ -88,7 +86,6 @@ actor DownloadPlanner {
             place: DownloadPlace(takenAt: photo.takenAt, name: ""),
             copy: PhotoCopy(
                 server: account.server,
-                account: key,
                 photoID: photo.id,
                 path: [],
                 state: .planned,
@@ -112,7 +109,6 @@ actor DownloadPlanner {
                 plan.copy.sha256 = known.sha256
             } else {
                 plan.copy = known
-                plan.copy.account = key
                 // The listing may have changed since then.
                 plan.copy.serverSHA256 = photo.sha256
             }

@@ -97,9 +97,8 @@ struct DownloadRun: Sendable {
             let abandoned = AbandonedDownloads(account: account, copies: session.candidates.copies)
             try await StoreWork.run { try abandoned.remove() }
         }
-        let key = try account.indexKey()
-        let planner = DownloadPlanner(account: account, key: key, target: target, root: path, isDryRun: isDryRun)
-        let existing = target.map { ExistingFiles(session: session, key: key, target: $0) }
+        let planner = DownloadPlanner(account: account, target: target, root: path, isDryRun: isDryRun)
+        let existing = target.map { ExistingFiles(session: session, target: $0) }
         let digests = DigestKeeper(hashes)
         var context: DownloadContext?
         if let target, !isDryRun {

@@ -11,13 +11,11 @@ final class ExistingFiles: Sendable {
     private static let remembered = 16
 
     private let session: DownloadSession
-    private let key: String
     private let target: TargetDirectory
     private let listings = Mutex<[Listing]>([])
 
-    init(session: DownloadSession, key: String, target: TargetDirectory) {
+    init(session: DownloadSession, target: TargetDirectory) {
         self.session = session
-        self.key = key
         self.target = target
     }
 
@@ -191,7 +189,6 @@ final class ExistingFiles: Sendable {
     private func copy(_ candidate: Candidate, _ digest: TreeHashing.Digest) -> PhotoCopy {
         PhotoCopy(
             server: session.account.server,
-            account: key,
             photoID: candidate.photo.id,
             path: candidate.path,
             state: .present,

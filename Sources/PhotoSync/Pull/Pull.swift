@@ -151,7 +151,6 @@ public struct Pull: Sendable {
             if isFull || changes.added + changes.changed > 0 {
                 try account.removeUndoneDeletions(before: outcome.run.beganAt, isFull: isFull)
             }
-            if isFull { try account.assignListedCopies() }
         }
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }

@@ -64,10 +64,9 @@ extension PhotoDeletion {
 /// - deletions stored in the library;
 /// - photos that are marked as deleted in the index but not yet stored in the library, because the pull was interrupted
 ///   right after its listing ended;
-/// - copies, including rewritten ones, of photos in this account that a complete listing does not contain.
+/// - copies, including rewritten ones, of photos that a complete listing does not contain.
 struct DeletedPhotos {
     let account: SyncAccount
-    private let key: String
     private let isComplete: Bool
     private let state: PhotoDeletion.State
     private let foundAt: Date
@@ -75,7 +74,6 @@ struct DeletedPhotos {
     /// Blocks, as do the methods.
     init(_ account: SyncAccount) throws {
         self.account = account
-        key = try account.indexKey()
         // Without a complete listing for this user, absence from the index proves nothing.
         isComplete = try account.state()?.lastFullAt != nil
         state = try account.stateOfNewDeletions()
@@ -90,7 +88,7 @@ struct DeletedPhotos {
         guard isComplete else { return found.compactMapValues(Self.last) }
         let copies = try library.copies(withDigests: digests, server: server).filter { $0.state == .present }
         let listed = try account.photosByID(copies.map(\.photoID))
-        let lost = copies.filter { $0.mayBelong(to: key) && listed[$0.photoID] == nil }
+        let lost = copies.filter { listed[$0.photoID] == nil }
         let known = try stored(lost.map(\.photoID))
         for copy in lost {
             let deletion = known[copy.photoID] ?? PhotoDeletion(copy, state: state, foundAt: foundAt)
@@ -112,9 +110,7 @@ struct DeletedPhotos {
         }
         let listed = try account.photosByID(ids)
         for copy in try account.library.copies(ofPhotos: ids, server: account.server)
-        where copy.state == .present && copy.mayBelong(to: key) && listed[copy.photoID] == nil
-            && found[copy.photoID] == nil
-        {
+        where copy.state == .present && listed[copy.photoID] == nil && found[copy.photoID] == nil {
             found[copy.photoID] = PhotoDeletion(copy, state: state, foundAt: foundAt)
         }
         return found.filter { listed[$0.key] == nil }

@@ -313,15 +313,12 @@ struct OwnPhotos: Sendable {
     /// with different bytes is kept as replaced, so `Verification` still reports that the file has changed.
     func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
-        let key = try account.indexKey()
         let (new, replaced) = try await StoreWork.run {
             let recorded = try library.copies(at: copies.map(\.path), server: server)
             let byPath = Dictionary(grouping: recorded, by: \.path)
             let current = Dictionary(copies.map { ($0.path, $0) }) { first, _ in first }
             // The file is no longer a copy of the earlier photo.
-            let outdated = recorded.filter {
-                $0.state == .present && $0.mayBelong(to: key) && $0.photoID != current[$0.path]?.photoID
-            }
+            let outdated = recorded.filter { $0.state == .present && $0.photoID != current[$0.path]?.photoID }
             let same = outdated.filter { $0.sha256 == nil || $0.sha256 == current[$0.path]?.sha256 }
             if !same.isEmpty { try library.remove(same) }
             let replaced = outdated.filter { $0.sha256 != nil && $0.sha256 != current[$0.path]?.sha256 }

@@ -371,11 +371,9 @@ extension PushRun {
 
     private func keepCopies(_ photos: [(PhotoToSend, PhotoRecord)]) async throws {
         guard !photos.isEmpty, !options.isDryRun else { return }
-        let key = try account.indexKey()
         let copies = photos.map { photo, record in
             PhotoCopy(
                 server: account.server,
-                account: key,
                 photoID: record.id,
                 path: photo.candidate.absolutePath,
                 state: .present,

@@ -89,15 +89,11 @@ public struct Verification: Sendable {
     // MARK: Copies
 
     private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ report: VerificationReport) throws {
-        let key = try account.indexKey()
         try account.library.forEachBlockOfCopies(of: account.server) { block in
             let found = try live.photos(Array(Set(block.map(\.photoID))))
             let listed = block.filter { found[$0.photoID] != nil }
-            let unlisted = block.filter { found[$0.photoID] == nil }
-            let foreign = unlisted.filter { !$0.mayBelong(to: key) && $0.hasFile }
-            report.change { $0.foreignCopies += Int64(foreign.count) }
             // A replaced copy is not reported once its photo is deleted on the server.
-            let others = unlisted.filter { $0.mayBelong(to: key) && $0.state != .replaced }
+            let others = block.filter { found[$0.photoID] == nil && $0.state != .replaced }
             let accepted = try account.acceptedDeletions(others.map(\.photoID))
             let orphaned = others.filter { !accepted.contains($0.photoID) && $0.hasFile }
             for copy in orphaned { report.end(SyncDifference(copy, .copyOrphaned)) }
@@ -139,8 +135,9 @@ public struct Verification: Sendable {
         return false
     }
 
-    /// Whether the content of another copy of the photo is unchanged.
+    /// Whether the content of another copy of the photo is unchanged. It is read: the user may remove the changed copy.
     private func hasIntactCopy(besides copy: PhotoCopy) async -> Bool {
+        let check = CopyCheck(hashes: check.hashes, readsContent: true)
         for other in otherCopies(of: copy) {
             if await check.difference(of: other) == nil { return true }
         }
@@ -332,9 +329,6 @@ public struct VerificationResult: Sendable, Equatable {
     public var photos: Int64 = 0
     /// Number of compared copies, without those that are missing or unreadable.
     public var copies: Int64 = 0
-    /// Number of copies that were recorded for another account on the server and whose photos this account does not
-    /// list. These copies were not compared.
-    public var foreignCopies: Int64 = 0
     /// Number of photos whose files on the server were checked, including those with a difference.
     public var serverFiles: Int64 = 0
     public var counts: [SyncDifference.Kind: Int] = [:]

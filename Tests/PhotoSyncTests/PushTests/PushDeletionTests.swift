@@ -93,7 +93,7 @@ import Testing
         let newID = try #require(restored.item("a.jpg")?.photoID)
         #expect(newID != id)
         #expect(await bench.push().states == ["a.jpg": .present, "b.jpg": .present])
-        // If deleted once more, it stays deleted.
+        // If the photo is deleted again, it stays deleted.
         try await bench.sandbox.photoSync("DELETE", "photos/\(newID)")
         let last = await bench.push()
         #expect(last.item("a.jpg")?.state == .deleted && last.item("a.jpg")?.photoID == newID)
@@ -169,48 +169,14 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .deleted])
     }
 
-    // MARK: Several users
-
-    /// Logs in with the same stores: another user, or the same user with a new device.
-    private func logIn(_ key: String, _ bench: PushBench) async throws -> SyncAccount {
-        let (client, library) = (bench.account.client, bench.account.library)
-        let login = try await DeviceRegistration(client: client, library: library, deviceName: "bench")
-            .logIn(apiKey: key)
-        return SyncAccount(
-            client: client.authorized(.apiKey(key, for: client.server.origin)),
-            deviceID: login.deviceID,
-            index: bench.account.index,
-            library: library
-        )
-    }
-
     private func verify(_ account: SyncAccount, _ bench: PushBench) async throws -> VerificationResult {
         _ = try await Pull(account, options: Pull.Options(isFull: true)).run()
         return try await Verification(account, hashes: bench.hashes).run(onDifference: { _ in })
     }
 
-    /// The index contains the photos of one user at a time. That it does not list another user's photo proves nothing.
-    @Test func copiesOfAnotherUserAreNeitherOrphanedNorForgotten() async throws {
-        let bench = try await PushBench()
-        let path = try bench.write("a.jpg")
-        let id = try #require(await bench.push().item("a.jpg")?.photoID)
-        let bob = try await logIn(SandboxProcess.bobKey, bench)
-        let result = try await verify(bob, bench)
-        #expect(result.counts.isEmpty && result.copies == 0 && result.foreignCopies == 1)
-        let refused = try await DeletionAcceptance(bob, hashes: bench.hashes).run([path, Array(id.utf8)])
-        #expect(refused.map(\.error?.code) == [.photoNotDeleted, .unknownPhoto])
-        #expect(try bob.acceptedDeletions([id]).isEmpty)
-        // A login after another user's creates a new device; the listing shows whose copy it is.
-        let alice = try await logIn(SandboxProcess.aliceKey, bench)
-        #expect(alice.deviceID != bench.account.deviceID)
-        #expect(try await verify(alice, bench).foreignCopies == 0)
-        try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
-        #expect(try await verify(alice, bench).counts == [.copyOrphaned: 1])
-    }
-
     // MARK: The ownership defect
 
-    /// Contract 3.5: such a server deletes photos by itself, so a deletion is not a decision of the user.
+    /// Contract 3.5: such a server deletes photos by itself, so a deletion is not the user's decision.
     @Test(arguments: [false, true]) func afterTheDefectDeletedPhotosAreOfferedAgain(isFoundBefore: Bool) async throws {
         if isFoundBefore { try await listAll(bench) }
         try await OwnPhotos(bench.account).remember(isOwned: false)
