@@ -107,7 +107,7 @@ import Testing
     // MARK: Files
 
     @Test func contentIsReadFromRegularFilesOnly() throws {
-        let file = try temporary.write("file", "hello".utf8)
+        _ = try temporary.write("file", "hello".utf8)
         #expect(try directory.content(of: bytes("file"), longest: 5) == bytes("hello"))
         #expect(try directory.content(of: bytes("missing"), longest: 5) == nil)
         try makeLink(temporary.file("link"), to: "file")

@@ -52,7 +52,7 @@ import Testing
     @Test func theConfigurationDirectoryIsBelowHomeByDefault() throws {
         let home = try TemporaryDirectory()
         try FileManager.default.createDirectory(atPath: home.file(".config"), withIntermediateDirectories: false)
-        let file = try home.write(".config/user-dirs.dirs", "XDG_PICTURES_DIR=\"$HOME/Fotos\"\n".utf8)
+        _ = try home.write(".config/user-dirs.dirs", "XDG_PICTURES_DIR=\"$HOME/Fotos\"\n".utf8)
         #expect(UserDirectories.pictures(environment: ["HOME": home.path]) == Array(home.file("Fotos").utf8))
     }
 }
