@@ -36,7 +36,9 @@ extension AlbumService {
         switch access.state {
         case .authorized, .limited: break
         case .notDetermined, .restricted, .denied:
-            if level == .addOnly { try refuse(access) }
+            // The fingerprint does not change when a version that supports a newer library is installed, so a stored
+            // refusal would persist.
+            if level == .addOnly, access.obstacle == nil { try refuse(access) }
             throw AlbumFailure(access)
         }
         let identity = try await library.identity()

@@ -27,17 +27,30 @@ import Testing
         #expect(try bench.clips(id) == ["a pending \(reason.rawValue)"])
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.refusedFingerprint == "f1")
 
-        // The same grant: it is only checked, and the attempt does not count.
+        // An unchanged grant is only checked, and the attempt does not count.
         bench.library.forgetCalls()
         try bench.add(["b"], to: id)
         #expect(try await bench.service().associate(id).reason == reason)
         #expect(bench.library.calls == [.access("add_only")])
         #expect(try bench.store.clips(of: id).map(\.attempts) == [1, 0])
 
-        // Another grant: retried automatically, at once.
+        // After a new grant, the tape is retried automatically, at once.
         bench.library.configure { $0.addOnly = AlbumAccess(.authorized, fingerprint: "f2") }
         #expect(try await bench.service().associate(id).state == .associated)
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.refusedFingerprint == nil)
+    }
+
+    @Test("a library written by a newer version is used as soon as this version supports it, without another grant")
+    func newerVersion() async throws {
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
+        bench.library.configure {
+            $0.addOnly = AlbumAccess(.restricted, fingerprint: "f1", detail: "newer")
+            $0.addOnly.obstacle = .newerVersion
+        }
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.reason == .accessDenied && outcome.obstacle == .newerVersion)
+        bench.library.configure { $0.addOnly = AlbumAccess(.authorized, fingerprint: "f1") }
+        #expect(try await bench.service().associate(id).state == .associated)
     }
 
     @Test("R10: an explicit request retries regardless of the fingerprint", arguments: [false, true])
