@@ -207,6 +207,15 @@ import Testing
         #expect(try await count(bench.sandbox, "GET", "/api/uploads/") == 5)
     }
 
+    @Test func anUnavailableListingDoesNotCauseUploads() async throws {
+        let bench = try await SandboxProcess.start(faults: ["listing:status=503,retry-after=1"]).bench()
+        let paths = try (0..<2).map { try bench.file("content \($0)", name: "\($0).mp4") }
+        _ = await run(bench, try paths.map { try bench.prepare($0) })
+        let second = await run(bench.restarted(), try paths.map { try bench.prepare($0) })
+        #expect(second.allSatisfy { $0.state == .duplicate && $0.isSkipped })
+        #expect(try await count(bench.sandbox, "POST", "/api/uploads.php") == 2)
+    }
+
     @Test func aNetworkFailureFailsTheItemsWithoutUploading() async throws {
         let bench = try await SandboxProcess.start(faults: ["listing:reset,after=0"]).bench()
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
@@ -234,7 +243,7 @@ extension SandboxBench {
         HashCache(directory: temporary.file("cache"))
     }
 
-    /// The same machine in a new run.
+    /// This machine in a new run.
     func restarted(force: Bool = false) -> SandboxBench {
         var bench = self
         var options = uploader.options

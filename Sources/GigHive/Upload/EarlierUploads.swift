@@ -176,7 +176,8 @@ struct EarlierUploads {
         }
     }
 
-    /// Whether the listing shows that the event no longer has the file. False if the server has no listing.
+    /// Whether the listing shows that the event no longer has the file. False if the server has no listing, or none
+    /// at the moment.
     private func isMoved(_ checksum: String) async throws(GigHiveError) -> Bool {
         let details = upload.details
         do throws(GigHiveError) {
@@ -184,7 +185,7 @@ struct EarlierUploads {
                 try await InventoryIndex.fetch(client, date: details.eventDate, control: control)
             }
             return index.find(checksum, in: InventoryEvent(details))?.isInEvent != true
-        } catch  where !error.isOutage && error.transport == nil && error.code != .cancelled {
+        } catch  where error.isOutage || (error.transport == nil && error.code != .cancelled) {
             return false
         }
     }

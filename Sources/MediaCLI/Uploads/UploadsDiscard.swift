@@ -178,10 +178,18 @@ struct DiscardingRun: Sendable {
         let store = uploaders.store.store
         var standing = try store.guestStandings()[record.uploadID]
         if let receipt = try store.guestReceipt(record.uploadID) {
-            let client = try await uploaders.servers.guestClient(for: try ServerURL(record.baseURL))
-            let state = try await client.guestState(receipt)
-            standing = state.map { GuestStanding(state: $0.rawValue, notedAt: console.context.now()) }
-            if let standing { try store.note(standing, of: record.uploadID) }
+            guard !isDryRun || standing != nil else {
+                throw UserFacingError(
+                    .notResumable,
+                    "cannot discard \(ErrorCatalog.quoted(record.path)): the state of the guest upload is unknown",
+                    hint: "mediactl uploads status"
+                )
+            }
+            do {
+                if !isDryRun { standing = try await standingOnServer(of: record, receipt) }
+            } catch is GigHiveError where evenUnreachable {
+                // The last known state counts.
+            }
         }
         if let state = standing?.state, state != GuestState.rejected.rawValue {
             let isApproved = state == GuestState.approved.rawValue
@@ -194,6 +202,16 @@ struct DiscardingRun: Sendable {
         guard !isDryRun else { return DiscardedUpload(record: record, end: .planned) }
         try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.discarded))
         return DiscardedUpload(record: record, serverCopy: .kept, end: .discarded)
+    }
+
+    /// The state of a guest upload, which is also stored; nil if the server no longer has the upload.
+    private func standingOnServer(of record: UploadRecord, _ receipt: GuestReceipt) async throws -> GuestStanding? {
+        let client = try await uploaders.servers.guestClient(for: try ServerURL(record.baseURL))
+        // The query is idempotent, so a signal can interrupt it immediately.
+        let state = try await console.context.interruption.canceling { try await client.guestState(receipt) }
+        let standing = state.map { GuestStanding(state: $0.rawValue, notedAt: console.context.now()) }
+        if let standing { try uploaders.store.store.note(standing, of: record.uploadID) }
+        return standing
     }
 
     /// Without access, the data stays on the server, which the user has accepted with `--even-unreachable`.

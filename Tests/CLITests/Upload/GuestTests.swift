@@ -104,15 +104,15 @@ import Testing
         #expect(!(try await guest.run(["uploads", "show", "1"])).output.contains("delete token"))
         let again = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(again.exitCode == 10 && again.errors.contains("1 is already hidden; the server keeps the file"))
-        // The server still reports it as approved; the local state is kept.
+        // The server still reports the upload as approved; the local state is kept.
         _ = try await guest.run(["uploads", "status"])
         #expect(try await list()["guest_state"] as? String == "hidden")
         let offline = try await guest.run(["uploads", "status", "--dry-run", "--json"])
         #expect(offline.lines.count == 2, "a hidden upload is not pending")
     }
 
-    /// The server refuses the second upload as a duplicate, which has no receipt; that of the first still hides the
-    /// file.
+    /// The server refuses the second upload as a duplicate, without a receipt; the first upload's receipt still hides
+    /// the file.
     @Test func aRepeatedUploadCanBeHidden() async throws {
         let linkFile = try fixture.text("link", link)
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
@@ -142,6 +142,8 @@ import Testing
         let item = try #require(try await guest.run(upload, input: link).records().first)
         let job = try #require(item["guest_job_id"] as? Int)
         let id = try #require(item["upload_id"] as? String)
+        let unknown = try await guest.run(["uploads", "discard", id, "--dry-run"])
+        #expect(unknown.exitCode == 10 && unknown.errors.contains("hint: mediactl uploads status"), "\(unknown)")
         for state in ["pending", "approved"] {
             if state == "approved" { _ = try await fixture.control("POST", "guest-jobs/\(job)/approve") }
             let refused = try await guest.run(["uploads", "discard", id, "--yes"])
@@ -155,7 +157,14 @@ import Testing
         #expect(status.output.contains("guest, rejected") && status.errors.contains("next: \(discard)\n"), "\(status)")
         let deleted = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(deleted.exitCode == 4 && deleted.errors.contains(discard), "\(deleted)")
-        let discarded = try await guest.run(["uploads", "discard", id, "--yes"])
+        try await fixture.sandbox.addFaults("guest-status:reset")
+        let requests = try await fixture.sandbox.requests().count
+        let planned = try await guest.run(["uploads", "discard", id, "--dry-run"])
+        #expect(planned.exitCode == 0 && planned.output.contains("would be discarded"), "\(planned)")
+        #expect(try await fixture.sandbox.requests().count == requests)
+        let unreachable = try await guest.run(["uploads", "discard", id, "--yes"])
+        #expect(unreachable.exitCode == 6, "\(unreachable)")
+        let discarded = try await guest.run(["uploads", "discard", id, "--yes", "--even-unreachable"])
         #expect(discarded.exitCode == 0 && discarded.output.hasPrefix("discarded \(id) "), "\(discarded)")
         #expect(discarded.output.hasSuffix("; the server keeps the file\n"), "\(discarded)")
         #expect(try await guest.run(["uploads", "status"]).errors.contains("no unfinished uploads"))
@@ -253,7 +262,7 @@ import Testing
         let linkFile = try fixture.text("link", link)
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
         #expect(try await guest.run(upload).exitCode == 0)
-        // A store of a machine where the guest got no token.
+        // Simulates the store of a machine on which the guest did not get a token.
         let store = try TokenStore(in: try DataDirectory.open(fixture.runner.home.file("data/mediactl")))
         for entry in try store.tokens(host: nil) { try store.remove(entry) }
         let deleted = try await fixture.runner.run(

@@ -75,6 +75,8 @@ struct ServerOptions: ParsableArguments, ConnectionFlags {
     /// The host of `--server`, otherwise the host of the server to use with `--profile`; nil for all hosts.
     func scope(_ settings: SettingsSession, of service: SettingKey = .uploadsURL) throws -> String? {
         guard server == nil, named.profile != nil else { return try scope }
+        // The environment takes precedence over a profile, but does not filter.
+        if case .environment? = settings.settings.addresses[service]?.origin { return nil }
         return try settings.configuredServer(of: service, allowingPath: true)?.scope
     }
 }

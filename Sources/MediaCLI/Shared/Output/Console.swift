@@ -351,12 +351,20 @@ struct HintOptions: Sendable {
             }
             completed += line[end..<nameEnd]
             end = nameEnd
+            if profile != nil, let server, isMissing("--server"), Self.filters.contains(where: { $0 == command }) {
+                completed += " --server \(ShellWord.quoted(server))"
+            }
             for key in (command as? any ContextCommand.Type)?.hintKeys ?? [] {
                 guard let value = choices[key], isMissing(key.flag) else { continue }
                 completed += " \(key.flag) \(ShellWord.quoted(value))"
             }
         }
         return completed + line[end...]
+    }
+
+    /// The commands for stored uploads that `--profile` limits to the profile's server, unless there is a `--server`.
+    private static var filters: [any ContextCommand.Type] {
+        [UploadsList.self, UploadsShow.self, UploadsStatus.self, UploadsResume.self, UploadsDiscard.self]
     }
 
     /// In a large batch, `String.contains` would take longer than everything else that is done for a line.
