@@ -22,7 +22,7 @@ class Cost:
 def measure(command, env=None, expect=0):
     """Runs a command with Benchmarks/work/measure; exits if its status is unexpected."""
     read_end, write_end = os.pipe()
-    # `measure` writes to descriptor 3; the pipe may have another number here.
+    # `measure` writes to descriptor 3; the pipe may have a different number here.
     shell = f'exec 3>&{write_end} {write_end}>&-; exec "$@"' if write_end != 3 else 'exec "$@"'
     process = subprocess.Popen(
         ["bash", "-c", shell, "bash", os.path.join(WORK, "measure"), *command],
@@ -128,7 +128,7 @@ def make_files(count, size):
 
 
 class Table:
-    """The rows of a run. Those of a baseline (an earlier mediactl that runs each group first) get a separate column."""
+    """The rows of a run. A baseline (an earlier mediactl that runs each group first) gets a separate column."""
 
     def __init__(self):
         self.rows = []

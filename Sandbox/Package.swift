@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// As in the package of mediactl, which builds this one and sets the variable.
+// These settings match those in mediactl's package, which builds this package and sets the variable.
 var strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -14,7 +14,7 @@ if Context.environment["MEDIACTL_WARNINGS_AS_ERRORS"] == "1" {
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 // A server to test mediactl with. It shares no source with the client, so the two cannot misread a protocol in the same
-// way: this package cannot depend on that of mediactl, which depends on it.
+// way: this package cannot depend on mediactl's package, which depends on it.
 let package = Package(
     name: "Sandbox",
     products: [
@@ -29,7 +29,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        // Without its default traits, which only its configuration files require.
+        // The default traits, which only configuration files require, are disabled.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
     ],

@@ -28,7 +28,7 @@ def words(text):
 
 
 def declaration_at(lines, index):
-    """A declaration without its value, an initializer with its parameters; None for another kind."""
+    """A declaration without its value, an initializer with its parameters; None for any other kind."""
     match = DECLARATION.match(lines[index])
     if not match:
         return None

@@ -52,8 +52,8 @@ TABLE = {
     "MediaKit": f"SYSTEMS Tus {FOUNDATIONS}",
     "MediaCLI": f"SYSTEMS Tus {FOUNDATIONS} ArgumentParser Yams",
     "mediactl": "MediaCLI",
-    # The package of the test server: it uses no module of the client, so a misinterpretation cannot occur on both
-    # sides.
+    # The package of the test server: it does not use any module of the client, so a misinterpretation cannot occur on
+    # both sides.
     "CLibcrypto": "",
     "Sandbox": "CLibcrypto ArgumentParser GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix "
     "ServiceLifecycle UnixSignals",

@@ -4,7 +4,7 @@
     scripts/check-once.py [DIRECTORY]
 
 Run by `make lint`. Each row of the table is a pattern of an implementation, and the only files or directories that may
-contain it. The sandbox is another package: it shares no source with the client, so a misinterpretation cannot
+contain it. The sandbox is a separate package: it shares no source with the client, so a misinterpretation cannot
 occur on both sides.
 """
 

@@ -3,7 +3,7 @@
 
   scripts/components.py spdx BINARY OBJECTS       an SPDX 2.3 document (JSON): all linked components
   scripts/components.py notices BINARY OBJECTS    the full license texts of the components in the binary
-  scripts/components.py copyright BINARY OBJECTS  the same in Debian's format (DEP-5)
+  scripts/components.py copyright BINARY OBJECTS  the same texts in Debian's format (DEP-5)
   scripts/components.py table BINARY OBJECTS      a readable table: component, version, license
 
 OBJECTS is SwiftPM's Objects.LinkFileList of the binary. SOURCE_DATE_EPOCH and MEDIACTL_VERSION must be set. Fails on an
@@ -37,7 +37,7 @@ HOLDERS = {
     "swift-system": "2020-2026 Apple Inc. and the Swift System project authors",
 }
 
-# Modules whose directory has another name.
+# Modules whose directory has a different name.
 HOMES = {"SystemPackage": "swift-system"}
 
 # Licenses of the system's libraries, by the prefix of the Debian package name.
@@ -292,7 +292,7 @@ def debian_copyright(binary, objects):
             text = f"{exception}\n\n{APACHE}" if exception else APACHE
             if ("exception" in name) != bool(exception):
                 fail(f"{part.name}: the exception of its license was not found")
-        # The same license with another copyright holder is a different text.
+        # A license with a different copyright holder is a different text.
         if texts.get(name, indented(text)) != indented(text):
             name = f"{name}-{part.name}"
         texts[name] = indented(text)

@@ -15,7 +15,7 @@ mkdir -p "$directory/man" "$directory/completions"
 # flags.
 tool=(--package-path .build/checkouts/swift-argument-parser --scratch-path .build/manual --product generate-manual)
 swift build "${tool[@]}"
-# The pages contain a date: that of the last commit, so that the same sources produce the same pages.
+# The pages contain the date of the last commit, so that the same sources produce the same pages.
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
 rm -f "$directory"/man/*.1
 "$(swift build "${tool[@]}" --show-bin-path)/generate-manual" "$directory/mediactl" --multi-page \

@@ -2,7 +2,7 @@
 """Writes the part of docs/json.md that lists the records of each command, from docs/schemas.
 
     scripts/json-docs.py           write docs/json.md
-    scripts/json-docs.py --check   exit with 1 if it would be changed, or if a recorded session has other keys
+    scripts/json-docs.py --check   exit with 1 if it would be changed, or if a recorded session has different keys
 
 Each kind of record lists its keys. The `description` of a key is printed once: for several groups of commands, for one
 group, or for its record. A kind without descriptions is omitted; otherwise each of its keys needs one.
@@ -99,7 +99,7 @@ def records(schemas):
 
 
 def require_recorded_keys(documents):
-    """Exits with 1 if the keys of a record in fixtures/golden differ from its schema, or are in another order."""
+    """Exits with 1 if the keys of a record in fixtures/golden differ from its schema, or are in a different order."""
     keys = {}
     for document in documents:
         for kind in document.get("oneOf", []):

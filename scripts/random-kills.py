@@ -5,9 +5,9 @@
 
 Each round uploads a separate file to a slow sandbox and kills the upload at a random time, or when the first bytes of
 the response have arrived. Then `uploads status` resolves the journal, and `upload` uploads the file again if required.
-In the end, the server must have exactly one object of the file with the right bytes, and this machine its delete token,
-which must be valid; or the upload must have been reported as token_lost. Over tus, the upload is resumed alternately
-with `uploads resume --all` and with the same command, and at most the interrupted chunk may be sent again.
+In the end, the server must have exactly one object of the file with the right bytes, and this machine must have its
+delete token, which must be valid; or the upload must have been reported as token_lost. Over tus, the upload is resumed
+alternately with `uploads resume --all` and with the same command, and at most the interrupted chunk may be sent again.
 Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX are the programs (default: dist/mediactl if it exists, otherwise the
 debug build); MEDIACTL_KILL_SEED repeats a run.
 """
@@ -290,8 +290,8 @@ def whole_life():
 
 
 def moments(seed, kills, life):
-    """Half of the kills at any time, half of them around the response and its commit, where a token could be lost. Over
-    tus, three quarters are at any time, so that chunks are interrupted."""
+    """Half of the kills are at any time, and the other half are around the response and its commit, where a token could
+    be lost. Over tus, three quarters are at any time, so that chunks are interrupted."""
     chance = random.Random(seed)
     late = 2 if TRANSPORT == "multipart" else 4
     return [chance.uniform(0 if number % late else 0.8 * life, 1.1 * life) for number in range(kills)]

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Runs the tests built by `scripts/build.sh --build-tests`. With arguments: the selected tests (--filter …); otherwise
-# all tests, in four parallel processes. MEDIACTL_TEST_BUNDLE is the path of another build's tests.
-# MEDIACTL_BINARY is the path of another mediactl to test (the gate uses the release build): every test that starts the
-# program starts that one. Only a command to be killed at a failpoint starts the program built with the tests, since a
-# release has no failpoints.
-# A run without tests fails, since the test runner itself exits with 0 if a filter matches nothing.
-# Each process runs one test at a time: many tests wait for programs, and Swift's pool has only one thread per core, so
+# all tests, in four parallel processes. MEDIACTL_TEST_BUNDLE is the path of another build's tests. MEDIACTL_BINARY is
+# the path of a different mediactl to test (the gate uses the release build): every test that starts mediactl uses this
+# program. Only a command to be killed at a failpoint starts the program built with the tests, since a release has no
+# failpoints. A run without tests fails, since the test runner itself exits with 0 if a filter matches nothing. Each
+# process runs one test at a time: many tests wait for programs, and Swift's pool has only one thread per core, so
 # parallel tests would block each other until a deadline passes (docs/adr/0007).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -39,7 +38,7 @@ has_passed() {
     fi
 }
 
-# Run directly: `swift test` would build another configuration, and two instances of it would wait for each other.
+# Run directly: `swift test` would build a different configuration, and two instances of it would wait for each other.
 bundle=${MEDIACTL_TEST_BUNDLE:-$PWD/.build-test/release/mediactlPackageTests.xctest}
 [ -x "$bundle" ] || {
     echo "test: no test build; run scripts/build.sh --build-tests" >&2

@@ -5,7 +5,7 @@ import Testing
 
 /// The output during tus uploads to servers that count chunks.
 @Suite struct ChunkedProgressTests {
-    /// Uploads over tus get no delete token from some servers (gighive-d4 contract section 3).
+    /// Some servers do not return delete tokens for uploads over tus (gighive-d4 contract section 3).
     @Test func theWaitDoesNotMentionATokenThatWillNotArrive() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain)

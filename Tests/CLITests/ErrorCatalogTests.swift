@@ -92,7 +92,7 @@ import Testing
         #expect(ErrorCatalog.userFacingError(of: error).hint == "upload it with --transport \(transport)")
     }
 
-    /// Only a file in an event is reported as being in another one.
+    /// Only a file that is in an event is reported as being in another event.
     @Test(arguments: [(nil, "in another event, but not in this one"), ("event", "outside any event")])
     func aRefusedFileIsNotAlwaysInAnotherEvent(field: String?, place: String) {
         let error = GigHiveError(.refusedDuplicate, field: field, fileID: 18)
@@ -126,7 +126,7 @@ import Testing
         #expect(userFacingError.code == "internal_error" && userFacingError.exitCode == .failure)
     }
 
-    /// As published in docs/exit-codes.md.
+    /// The codes published in docs/exit-codes.md.
     private static let published: [Int32: [OutcomeCode]] = [
         1: [.redirected, .adminUnverified, .internalError, .signingFailed, .counterExhausted, .renderFailed],
         2: [

@@ -113,7 +113,7 @@ import Testing
                 ),
             ]
             for (server, userFacingError) in ends {
-                // A 503 of GigHive means a service that is not running; the exit code is the same.
+                // A 503 from GigHive means that a service is not running; the exit code is the same.
                 let code = server == "GigHive" && status == 503 ? "server_unavailable" : row.code
                 #expect(userFacingError.code == code, "\(server)")
                 #expect(userFacingError.exitCode.rawValue == row.exitCode, "\(server)")

@@ -260,7 +260,7 @@ import Testing
         #expect(test.errors == "3 of 3 files  3.00 MB of 3.00 MB  100%\n")
     }
 
-    /// Files that need no upload shorten the remaining time, although nothing is sent for them.
+    /// Files that do not need to be uploaded shorten the remaining time, although nothing is sent for them.
     @Test func timeLeftIncludesFilesThatNeedNoUpload() throws {
         let display = batch(test)
         display.begin(0, path: [0x61], byteCount: 1_000_000)

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The binary, against third-party servers, or servers behind one.
+/// The binary, against third-party servers and reverse proxies.
 @Suite("The built client")
 struct BuiltClientTests {
     static let clip = "fixtures/media/clip.mp4"
     /// `sha256sum fixtures/media/clip.mp4`
     static let clipSHA256 = "8316edbdd6f5984db3940a905dd06bf3bc49bfd7e9bef8943184df929ed670d1"
 
-    @Test("PHP parses the fields in order, the file's name, type and bytes")
+    @Test("PHP parses the fields in order, and the file's name, type and bytes")
     func formAsPHPSeesIt() async throws {
         let scratch = try TemporaryDirectory()
         let php = try await ForeignProgram.php(environment: ["DUMP_FILE": scratch.file("dump.json")])
@@ -104,7 +104,7 @@ struct BuiltClientTests {
         #expect(item["size_bytes"] as? Int == content.count)
     }
 
-    /// nginx with TLS in front of a sandbox, and a client of it.
+    /// nginx with TLS in front of a sandbox, and a client for it.
     private struct Site {
         let sandbox: SandboxProcess
         let proxy: ReverseProxy

@@ -59,7 +59,7 @@ struct DependencyTableTests {
         }
     }
 
-    @Test("each license matches that of the package")
+    @Test("each license matches the package's license")
     func licensesAreThoseOfThePackages() throws {
         // The programs are in <scratch path>/<triple>/<configuration>.
         let products = Bundle.main.bundleURL.resolvingSymlinksInPath()

@@ -38,7 +38,7 @@ struct FirstContactTests {
         }
     }
 
-    @Test("a yes stores origin and pin, and later commands use them")
+    @Test("confirming stores the origin and the pin, and later commands use them")
     func yes() async throws {
         let settings = "# as the user wrote it\nserver: \(fixture.server)\n"
         try fixture.setKnown("")
@@ -142,7 +142,7 @@ struct FirstContactTests {
         var fixture = fixture
         let upload = try await fixture.runner.run(["upload", try fixture.file("one"), "--insecure"])
         #expect(upload.exitCode == 0)
-        // Now the environment is for another server, and the entry's own server has its own credentials.
+        // From here on, the environment is for a different server, and the entry's own server has its own credentials.
         let netrc = fixture.runner.home.path + "-netrc"
         try Data("machine localhost login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
         chmod(netrc, 0o600)

@@ -37,7 +37,7 @@ import Testing
         let new = try await ChildProcess(script, ["--check"], home: tree).finish(deadline: .seconds(60))
         #expect(new.status == 0)
 
-        // A recorded session with the keys in an order other than the documented one.
+        // A recorded session in which the order of the keys differs from the documented one.
         let sessions = tree.file("fixtures/golden/transcripts")
         try makeDirectory(sessions)
         let record = #"{"schema":"mediactl.drop-box-list/1","weight":3,"type":"item"}"#

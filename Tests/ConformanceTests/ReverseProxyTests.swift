@@ -103,7 +103,7 @@ struct ReverseProxyTests {
         #expect(error?.kind == .certificateUntrusted)
     }
 
-    @Test("a certificate for another name is not trusted")
+    @Test("a certificate for a different name is not trusted")
     func otherName() async throws {
         // RFC 6761 section 6.3: names below "localhost" are loopback; the certificate contains only "localhost" itself.
         let error = await #expect(throws: TransportError.self) { try await fixture.post("/", host: "other.localhost") }

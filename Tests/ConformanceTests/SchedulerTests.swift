@@ -61,7 +61,7 @@ struct SchedulerTests {
         }
     }
 
-    /// The first block of this language that contains a text.
+    /// The first block in this language that contains the text.
     private static func block(_ language: String, with text: String) throws -> String {
         let pieces = try Repository.text("docs/guides/scale.md").components(separatedBy: "```\(language)\n")
         let blocks = pieces.dropFirst().compactMap { $0.components(separatedBy: "```").first }
@@ -105,8 +105,9 @@ struct SchedulerTests {
         #expect(container.command == ["/bin/sh", "-c"])
         let script = try #require(container.args.first)
         #expect(script.contains("--shard auto/\(Self.parts)"), "as many parts as completions")
-        // Every directory that is passed to the script is mounted. A volume belongs to root, and the image has another
-        // user: mediactl refuses the data directory of another user, so it creates one in the volume.
+        // Every directory that is passed to the script is mounted. A volume belongs to root, but the image runs as a
+        // different user: mediactl refuses a data directory that belongs to another user, so it creates one in the
+        // volume.
         let mounted = container.volumeMounts.map(\.mountPath)
         for variable in container.env where variable.name.hasSuffix("_DIR") {
             let value = try #require(variable.value)

@@ -10,7 +10,7 @@ struct SecurityDocumentTests {
         try Repository.text("docs/security.md")
     }
 
-    /// The text of all Swift files of a target.
+    /// The text of all Swift files in a target.
     private static func source(of target: Substring) throws -> String {
         let folder = Repository.root.appending(path: "Tests/\(target)")
         let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
@@ -19,7 +19,7 @@ struct SecurityDocumentTests {
         }.joined(separator: "\n")
     }
 
-    @Test("every test in it exists")
+    @Test("every test in the document exists")
     func namedTestsExist() throws {
         let names = try Self.document().matches(of: /`([A-Za-z]+(?:Tests|Support))\/([A-Za-z]+)(?:\/([A-Za-z]+))?`/)
         #expect(names.count >= 15)
@@ -32,7 +32,7 @@ struct SecurityDocumentTests {
         }
     }
 
-    @Test("every target of the fuzzer is in its table")
+    @Test("every fuzzing target is in the document's table")
     func fuzzTargetsAreInTheTable() throws {
         let document = try Self.document()
         for entry in FuzzEntry.allCases {

@@ -29,7 +29,7 @@ struct TusProxyTests {
         #expect(delivery.digest.hex == (try await source.sha256()))
         // 8, 4 and 2 MiB are rejected; 1 MiB is accepted by nginx.
         #expect(delivery.retriedFailures == 3)
-        // nginx rejects a body by its announced length, while at most these bodies are in transit.
+        // nginx rejects a body based on its announced length; at most the three rejected bodies are sent in addition.
         #expect(delivery.bytesSent <= Int64(source.bytes.count + (8 + 4 + 2) << 20))
     }
 

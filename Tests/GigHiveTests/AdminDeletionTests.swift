@@ -46,7 +46,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    /// A success that reports other IDs than the requested one, with any success status; and a response that describes
+    /// A success that reports IDs other than the requested one, with any success status; and a response that describes
     /// another file, after which nothing is deleted.
     @Test(arguments: [
         (

@@ -8,12 +8,12 @@ import Tus
 @testable import GigHive
 
 /// Uploads whose offset on the server differs from the number of stored bytes, because another client sent chunks of
-/// other sizes (gighive-d4 contract 4.2): the file is uploaded again, and never spliced.
+/// different sizes (gighive-d4 contract 4.2): the file is uploaded again, and never spliced.
 @Suite struct ChunkedDriftTests {
-    /// The sizes of a row of the contract's table, in MiB. The first chunk, of 8 MiB, is sent by mediactl.
+    /// The sizes in a row of the contract's table, in MiB. The first chunk, of 8 MiB, is sent by mediactl.
     struct Row: CustomTestStringConvertible, Sendable {
         var total: Int
-        /// Chunks of another client, each sent at the offset that the server reports.
+        /// Chunks from another client, each sent at the offset that the server reports.
         var others: [Int]
         /// Uploads that mediactl creates until the file is stored.
         var creations: Int

@@ -6,8 +6,8 @@ import Tus
 
 @testable import GigHive
 
-/// An upload to a server that counts chunks is killed at each failpoint, and another process resumes it with the
-/// same chunk size or another (gighive-d4 contract section 10).
+/// An upload to a server that counts chunks is killed at each failpoint, and another process resumes it with the same
+/// chunk size or a different one (gighive-d4 contract section 10).
 @Suite struct ChunkedKillTests {
     private enum Resumption: CaseIterable {
         case repeated, resumed, resumedWithLargerChunks

@@ -60,7 +60,7 @@ import Tus
         #expect(error.detail.contains("the server has \(Self.otherDigest) as 7"))
         #expect(error.value == Self.otherDigest)
         #expect(error.neededLogin == .admin)
-        // Its fields would contain the local digest.
+        // The fields of this warning would contain the local digest.
         #expect(!result.warnings.contains(.noDeleteToken))
     }
 

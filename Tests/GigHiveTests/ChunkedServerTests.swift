@@ -287,7 +287,7 @@ import Tus
         #expect(result.state == .cancelled)
         #expect(result.warnings == [.keptByServer(until: created + 24 * 3600)])
         #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
-        // The server still keeps it: a second discard is not a success.
+        // The server still keeps the upload: a second discard is not a success.
         let again = await bench.uploader.discard(try #require(try bench.row()))
         #expect(again.error?.code == .notResumable)
         #expect(again.error?.detail == "nothing left to discard")

@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    /// The entry of a deleted file stays if the store cannot be changed, and so does that of a rejected token.
+    /// The entry of a deleted file stays if the store cannot be changed, and so does the entry of a rejected token.
     @Test(
         arguments: [
             (#"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":18}]}}"#, 200, .deleted),
@@ -102,7 +102,8 @@ import Testing
         #expect(bench.server.deletions.count == 1)
     }
 
-    /// Neither the response to the deletion nor that to the query for the file can be read, for example behind a proxy.
+    /// Neither the response to the deletion nor the response to the query for the file can be read, for example behind
+    /// a proxy.
     @Test(arguments: [
         (#"{"deleted_count":0}"#, OutcomeCode.notDeleted), (#"{"deleted_count":1}"#, .unknownOutcome),
         ("welcome", .unknownOutcome),

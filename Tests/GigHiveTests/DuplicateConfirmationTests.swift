@@ -7,7 +7,7 @@ import Testing
 
 @testable import GigHive
 
-/// Which responses mean "already on the server", and which a failed upload (gighive contract section 3, trap T19).
+/// Which responses mean "already on the server", and which mean a failed upload (gighive contract section 3, trap T19).
 @Suite(.prompt) struct DuplicateConfirmationTests {
     /// The server's error messages for each key.
     private static func collision(_ key: String) -> String {
@@ -45,7 +45,7 @@ import Testing
         #expect(try bench.row()?.state == .failed)
     }
 
-    /// Regardless of which key collided, this upload failed: another one stored the bytes and has their token.
+    /// Regardless of which key collided, this upload failed: a different one stored the bytes and has their token.
     @Test(arguments: eventKeys) func bytesInTheEventAfterALostRaceAreADuplicate(_ key: String) async throws {
         let bench = try Workbench { request, connection, server, _ in
             server.store(request.fileContent)
@@ -87,7 +87,8 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    /// A server that failed between storing the file and adding it to its event has it in no event (trap T7).
+    /// A server that failed between storing the file and adding it to its event does not have it in any event (trap
+    /// T7).
     @Test(arguments: [
         (200, #"{"pagination":{"page":1,"pageCount":1},"entries":[]}"#, UploadState.refusedDuplicate, "in no event"),
         (500, #"{"error":"Internal Server Error"}"#, .unknownOutcome, "its event could not be checked"),
@@ -180,7 +181,7 @@ import Testing
         #expect(result.warnings == [.tokenLostEarlier])
     }
 
-    /// A load balancer may respond with 503 after the server has stored the file, also to the query for it.
+    /// A load balancer may respond with 503 after the server has stored the file, and even to the query for it.
     @Test(arguments: [true, false]) func aDuplicateAfterA503WarnsOfALostToken(_ wasStored: Bool) async throws {
         let fake = try FakeGigHive { request, connection, server, number in
             if request.method == "HEAD", wasStored {
@@ -234,7 +235,7 @@ import Testing
 
     @Test(arguments: [
         (#""asset_id":18,"event_id":6,"event_item_id":9"#, ["2026-03-01", "2025-12-31"], UploadState.linked),
-        // The server does not show that it already had the file; it only sent no token.
+        // The server does not indicate that it already had the file; it only omits the token.
         (#""asset_id":18,"event_id":6,"event_item_id":9"#, ["2026-03-01"], .done),
         (#""session_id":3,"seq":2"#, [], .duplicate), (#""session_id":4,"seq":1"#, [], .linked),
         (#""session_id":3,"seq":1"#, [], .done),
@@ -283,7 +284,7 @@ import Testing
         }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
-        // Later, the server cannot be working on it anymore: it has the bytes without a row.
+        // Later, the server can no longer be processing the upload: it has the bytes without a row.
         var client = bench.client
         client.now = { Date(timeIntervalSinceNow: 3600) }
         let (store, directory, options) = (bench.store, bench.directory, bench.options)
@@ -363,7 +364,7 @@ import Testing
 
     // MARK: The journal of 0.1.0
 
-    /// 0.1.0 recorded a failed upload, and a refused one of D2, as a duplicate.
+    /// 0.1.0 recorded a failed upload, and one that D2 refused, as a duplicate.
     @Test func aDuplicateRecordedOnlyInTheJournalIsUploadedAgain() async throws {
         let bench = try Workbench(try FakeGigHive())
         bench.server.store("abc", date: "2025-12-31")

@@ -199,7 +199,7 @@ struct Workbench {
         )
     }
 
-    /// A server whose responses to one path, by default that of uploads, are set by the test.
+    /// A server whose responses to one path, by default the upload path, are set by the test.
     init(
         respondingTo path: String = "/api/uploads.php",
         retries: Int = 0,

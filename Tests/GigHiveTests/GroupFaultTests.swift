@@ -92,7 +92,7 @@ import Testing
 
     // MARK: Another process
 
-    /// The responses of the group are only in the rescue log, and the rows are those of uploads that may be running.
+    /// The responses of the group are only in the rescue log, and the rows belong to uploads that may be running.
     @Test func anotherProcessAdoptsAndResolvesNothingOfTheGroup() async throws {
         let group = try Group(timer)
         await group.gatherTokens()

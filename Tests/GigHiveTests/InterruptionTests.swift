@@ -10,7 +10,7 @@ import Testing
 @Suite(.prompt) struct InterruptionTests {
     // MARK: Stops
 
-    /// A server that reads one mebibyte of the upload, performs an action, and reads no further.
+    /// A server that reads one mebibyte of the upload, performs an action, and then stops reading.
     private func stallingServer(then act: @escaping @Sendable (ScriptedServer.Connection) -> Void) throws
         -> ScriptedServer
     {

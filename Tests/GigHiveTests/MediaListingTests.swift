@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    /// D1 and D2 report no readable names; one response shows this, and the other files are not requested.
+    /// D1 and D2 do not report readable names; one response shows this, and the other files are not requested.
     @Test func namesMissingInAReleaseAreRequestedOnce() async throws {
         let bench = try await SandboxProcess.start(dialect: "d1").bench()
         for number in 1...3 { _ = try await bench.upload("\(number)", name: "\(number).mp4") }
@@ -205,7 +205,7 @@ import Testing
         #expect(try await bench.client.media(matching: Self.byEvent).map(\.fileID) == [1, 2, 3, 4])
     }
 
-    /// Neither `uploads verify` nor the end of a run reports it as missing.
+    /// Neither `uploads verify` nor the end of a run reports the file as missing.
     @Test func aFileOnOverlappingPagesIsVerified() async throws {
         let bench = try Workbench(try server([[1, 2], [2, 3], [1, 2], [3, 4]], total: 4))
         let uploads = (1...5).map { id in

@@ -30,7 +30,7 @@ import Testing
         let path = try await bench.interrupted().path
         try replace(bench, "copied")
         let row = try #require(try bench.row())
-        // As if the server had kept a part of a chunk, whose digest is stored only before its last byte.
+        // Simulates a server that kept part of a chunk. The digest of a chunk is stored only before its last byte.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         let name = bench.temporary.file("clip.mp4")
         let digest = try await ChildProcess.run("sh", ["-c", "head -c 1000 \(name) | sha256sum"])
@@ -55,7 +55,7 @@ import Testing
         if change == "touched" {
             utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
         } else {
-            // The new file gets another inode while the old one exists.
+            // The new file gets a different inode while the old one exists.
             _ = try bench.file(name: "copy.mp4")
             #expect(rename(bench.temporary.file("copy.mp4"), name) == 0)
         }

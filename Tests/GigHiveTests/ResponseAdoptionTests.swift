@@ -62,7 +62,8 @@ import Testing
         #expect(try UploadLock.acquire(uploadID, in: bench.directory) != nil)
     }
 
-    /// Otherwise the second process reads a journal without the token that the first one is about to store.
+    /// Without this wait, the second process would read a journal without the token that the first one is about to
+    /// store.
     @Test func aSecondAdoptionWaitsForTheFirst() async throws {
         _ = try leave(bench)
         let lock = try await AdoptionLock.acquire(in: bench.directory)

@@ -46,7 +46,7 @@ import Testing
         return bytes + Array(UploadResponseTests.token.utf8)
     }()
 
-    /// As with an encoding that is not supported, such as Brotli.
+    /// Resembles an encoding that is not supported, such as Brotli.
     private static let noise: [UInt8] = (0..<160).map { UInt8(truncatingIfNeeded: $0 &* 73 &+ 11) }
 
     static let forms: [Form] = jsonForms + textForms + encodedForms

@@ -301,7 +301,7 @@ import Tus
     @Test func aChangedPrefixWithUnchangedMetadataIsDetected() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let (path, row) = try await bench.interrupted()
-        // As if the content had changed with an unchanged file status.
+        // Simulates content that changed without a change of the file status.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.parts[0].proofs = tus.parts[0].proofs.map { TusRecord.Proof(offset: $0.offset, digest: abcChecksum) }
         try await bench.store.save(tus)
@@ -326,7 +326,7 @@ import Tus
         async let second = uploader.resume(row, details: nil)
         async let third = uploader.upload(upload)
         let results = await [first, second, third]
-        // One of them finishes the upload; the others find it in progress or finished.
+        // One of the calls finishes the upload; the others find it in progress or finished.
         for result in results {
             #expect(
                 [.done, .duplicate].contains(result.state)
@@ -471,12 +471,12 @@ import Tus
         #expect(result.isSkipped)
         #expect(result.fileID == first.fileID)
         #expect(try bench.row()?.state == .duplicate)
-        // Their responses may arrive before the sandbox has logged them.
+        // Responses to deletions may arrive before the sandbox has logged them.
         try await sandbox.waitForRequests { seen in
             let deletions = seen.filter { $0.method == "DELETE" }
             return !deletions.isEmpty && deletions.allSatisfy { $0.isOver }
         }
-        // Rejected until the server has noticed that the chunk's client has disconnected.
+        // Deletions are rejected until the server has noticed that the chunk's client has disconnected.
         let deletions = try await sandbox.requests().filter { $0.method == "DELETE" }
         #expect(deletions.last?.status == 204)
         #expect(deletions.dropLast().allSatisfy { $0.status == 423 })

@@ -140,8 +140,8 @@ import Testing
         }
     }
 
-    /// Waits until a change gets a later time than the file has: the clock of these times advances in steps of up to 10
-    /// ms.
+    /// Waits until a change would get a later time than the file's: the clock for these times advances in steps of up
+    /// to 10 ms.
     private static func waitForLaterTime(than path: String) throws {
         var status = stat()
         try #require(stat(path, &status) == 0)

@@ -171,7 +171,7 @@ import Testing
         #expect(paths[first..<again].contains("/db/database.php"))
     }
 
-    /// The same, but the file is on the server: it is not sent again.
+    /// If a proxy rejects an upload whose file is on the server, the file is not sent again.
     @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRejectedUploadThatWasStoredIsFound(
         _ status: Int
     ) async throws {

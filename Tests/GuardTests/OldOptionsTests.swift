@@ -12,7 +12,7 @@ import Testing
         case removed(note: String)
     }
 
-    /// Command and option of 0.1.0, as in `options.txt`, and the replacement. The note is that of CHANGELOG.md.
+    /// Command and option of 0.1.0, as in `options.txt`, and the replacement. The note is the one in CHANGELOG.md.
     static let changes: [String: Change] = {
         let connection = [
             "--allow-http", "--answer-timeout=", "--cacert=", "--connect-timeout=", "--finish-timeout=", "--http2",

@@ -49,7 +49,7 @@ private final class Seen: Sendable {
         let runner = try Guarded.machine(port: server.port)
         let result = try await runner.run(["uploads", "list", "--json"])
         #expect(result.exitCode == 0, "\(result.errors)")
-        // File 8 is in no table of the fixture, only in the rescue file.
+        // File 8 is not in any table of the fixture; it is only in the rescue file.
         #expect(Set(try result.records().compactMap { $0["file_id"] as? Int }) == [1, 2, 3, 7, 8])
         let shown = try await runner.run(["uploads", "show", "8", "--show-token", "--json"])
         #expect(shown.output.contains("53414e44424f5821310dcdee481b8110fc1df882e8377a174be70e90c6c547e7"))

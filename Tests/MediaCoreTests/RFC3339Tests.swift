@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Times (traps 2 to 5)", .prompt)
 struct RFC3339Tests {
-    // Seconds are those of `date -u -d TEXT +%s`; other digits are calculated by hand.
+    // Seconds come from `date -u -d TEXT +%s`; other digits are calculated by hand.
     @Test(
         "trap 2: 0 to 9 fraction digits, with any zone, before 1970 and after 2100",
         arguments: [
@@ -74,7 +74,7 @@ struct RFC3339Tests {
     }
 
     @Test(
-        "years beyond four digits are not written",
+        "years with more than four digits are not written",
         arguments: [-62_167_219_200_000_001, 253_402_300_800_000_000, Int64.min, Int64.max]
     )
     func unwritten(microseconds: Int64) {

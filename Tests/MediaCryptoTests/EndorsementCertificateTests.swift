@@ -23,7 +23,7 @@ import Testing
         let der = Array(try #require(FileManager.default.contents(atPath: folder.file("der"))))
         let certificate = try EndorsementCertificate(der: der)
         #expect(certificate.der == der && certificate.keyKind == kind)
-        // A TPM may store it in a larger area.
+        // A TPM may store the certificate in a larger area.
         #expect(try EndorsementCertificate(der: der + [UInt8](repeating: 0xFF, count: 20)) == certificate)
         #expect(try EndorsementCertificate.reading(der) == [certificate])
         #expect(try EndorsementCertificate.reading(Array("text\n".utf8) + pem + pem) == [certificate, certificate])

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaCrypto
 
 @Suite struct HashPipelineTests {
-    /// Sizes around each limit: a block, the longest input that needs no thread, the whole ring.
+    /// Sizes around each limit: a block, the longest input that does not need a thread, the whole ring.
     static let sizes = [
         0, 1, 65_537, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1,
         (1 << 20) + (256 << 10), 4 << 20, (4 << 20) + 1, 9_999_999,
@@ -45,7 +45,7 @@ import Testing
         #expect(byteCount == 3)
     }
 
-    /// Lengths that need no thread, and one that needs it.
+    /// Lengths that do not need a thread, and one that does.
     @Test(arguments: [0, 1000, 6 << 20], [0, 1000, 6 << 20]) func restartReturnsToTheMark(
         size: Int,
         more: Int

@@ -12,7 +12,7 @@ enum SealedBytes {
     /// The first bytes of the sample.
     static func plaintext(_ count: Int) -> [UInt8] { Array(sample[..<count]) }
 
-    /// Plaintext bytes in the first segment, and in every other one.
+    /// Plaintext bytes in the first segment, and in each later one.
     static let first = (1 << 20) - 40 - 16
     static let other = (1 << 20) - 16
 
@@ -66,6 +66,6 @@ enum SealedBytes {
     }
 }
 
-/// Whether both are the same; compare with `true`. A failed expectation would describe megabytes of bytes, which takes
-/// minutes.
+/// Whether both are equal; compare the result with `true`. A failed expectation about the arguments would describe
+/// megabytes of bytes, which takes minutes.
 func areEqual(_ bytes: [UInt8], _ others: [UInt8]) -> Bool { bytes == others }

@@ -28,7 +28,7 @@ import Testing
         // A third has no finite decimal form; 7 places are kept.
         Angle(parts: [(0, 1), (20, 1), (0, 1)], expected: "0.3333333"),
         Angle(parts: [(0, 1), (40, 1), (0, 1)], expected: "0.6666667"),
-        // Half of the last place is rounded away from zero; less is not.
+        // Half a unit in the last place is rounded away from zero; less than half is not.
         Angle(parts: [(1, 20_000_000), (0, 1), (0, 1)], expected: "1e-07"),
         Angle(parts: [(1, 20_000_000), (0, 1), (0, 1)], isNegative: true, expected: "-1e-07"),
         Angle(parts: [(1, 20_000_001), (0, 1), (0, 1)], expected: "0.0"),

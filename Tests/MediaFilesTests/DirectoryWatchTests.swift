@@ -70,7 +70,7 @@ import Testing
         #expect(await names.next() == "hard")
         symlink(elsewhere.file("b"), directory.file("symbolic"))
         #expect(await names.next() == "symbolic")
-        // Programs do this to create a file atomically without replacing another.
+        // Programs do this to create a file atomically without replacing another file.
         link(elsewhere.file("c"), directory.file("moved"))
         unlink(elsewhere.file("c"))
         #expect(await names.next() == "moved")

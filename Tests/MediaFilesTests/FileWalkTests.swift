@@ -59,7 +59,7 @@ import Testing
 
     @Test func excludedDirectoriesAreNotEntered() throws {
         for name in ["a", ".git/b", "x/.git/c", "x/d"] { try write(name) }
-        // It would be reported as skipped if it were examined.
+        // The link would be reported as skipped if it were examined.
         symlink("nowhere", directory.file(".git/link"))
         let result = walk(PathFilter(excludes: [try GlobPattern(".git/")]))
         #expect(names(result) == ["a", "x/d"])

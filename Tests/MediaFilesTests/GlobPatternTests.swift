@@ -98,7 +98,7 @@ import Testing
         #expect(try GlobPattern(pattern).matches(Array("b".utf8)))
     }
 
-    /// A byte that is not a character is matched by `?` and `*`, and by no letter.
+    /// A byte that is not a character is matched by `?` and `*`, but not by a letter.
     @Test func bytesThatAreNotUTF8() throws {
         let name: [UInt8] = [0x61, 0xFF, 0xC3, 0x62]
         #expect(try GlobPattern("a??b").matches(name))

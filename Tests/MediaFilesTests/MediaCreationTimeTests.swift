@@ -7,7 +7,7 @@ import Testing
 @Suite struct MediaCreationTimeTests {
     /// `date -u -d 2024-03-01T20:15:00Z +%s`
     static let moment: Int64 = 1_709_324_100
-    /// The same for `mvhd`: 2,082,844,800 seconds from 1904 to 1970.
+    /// This time in `mvhd`: 2,082,844,800 seconds from 1904 to 1970.
     static let since1904 = UInt64(moment + 2_082_844_800)
 
     static let movies: [(what: String, bytes: [UInt8], expected: Int64?)] = [

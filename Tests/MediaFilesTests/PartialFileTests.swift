@@ -46,7 +46,7 @@ import Testing
         #expect(try permissions("a") == 0o666 & ~FileCreationMask.current)
     }
 
-    /// The expected mode is that of a file created by the system.
+    /// The expected mode is the mode of a file created by the system.
     @Test func theUmaskIsThatOfTheProcess() throws {
         let descriptor = Glibc.open(temporary.file("plain"), O_CREAT | O_WRONLY, 0o666)
         close(descriptor)
@@ -126,7 +126,7 @@ import Testing
         withExtendedLifetime(file) {}
     }
 
-    /// No other process is writing, so the error must not advise to wait.
+    /// No other process is writing, so the error must not advise the user to wait.
     @Test func aRemovedDirectoryIsNotBusy() throws {
         let removed = try #require(try directory.subdirectory("removed", creating: true))
         try directory.removeDirectory(Array("removed".utf8))
@@ -152,7 +152,7 @@ import Testing
 
     enum Trap: CaseIterable { case link, hardLink, fifo }
 
-    /// A link is not followed, a file with another name is not written, and a FIFO does not block.
+    /// A link is not followed, a file with a different name is not written, and a FIFO does not block.
     @Test(arguments: Trap.allCases) func aTrapInPlaceOfTheTemporaryFileIsRefused(_ trap: Trap) throws {
         try put("precious", "victim")
         let path = temporary.file(".a.part")

@@ -102,7 +102,8 @@ import Testing
             case "> shrink":
                 try handle.truncate(atOffset: 3)
             default:
-                // The same length, and the old modification time restored: the change time still shows it.
+                // The length is unchanged and the old modification time is restored, but the change time still shows
+                // the change.
                 try handle.write(contentsOf: Data("9".utf8))
                 var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
                 futimens(handle.fileDescriptor, &times)

@@ -129,7 +129,7 @@ struct BackupTests {
         _ = try backups.create(from: store, now: date(3))
         #expect(try backups.all().map(\.createdAt) == [date(3), date(1)])
         #expect(backups.newestWithRows().backup?.createdAt == date(1))
-        // With a stored or deleted token, it is a store like any other.
+        // With a stored or deleted token, the store is like any other.
         _ = try store.add(sampleEntry())
         try store.remove(try #require(store.tokens(host: nil).first))
         #expect(try !store.isEmpty())
@@ -167,7 +167,7 @@ struct BackupTests {
 
     // MARK: Deleted tokens
 
-    @Test("a deleted token is in no file, including backups and damaged copies; others are kept")
+    @Test("a deleted token is not in any file, including backups and damaged copies; other tokens are kept")
     func deletedToken() throws {
         let store = try fixture.store()
         _ = try store.add(sampleEntry(fileID: 1, digit: "a"))
@@ -189,7 +189,7 @@ struct BackupTests {
             try fixture.bytes(damaged) == Array("xx".utf8) + Array(repeating: 0, count: 64)
                 + Array(repeating: UInt8(ascii: "b"), count: 64)
         )
-        // A restore does not add it again.
+        // A restore does not add the token again.
         let backup = try #require(try backups.all().first)
         let report = try StoreRestore.run(from: backup.path, to: store, isDryRun: false)
         #expect(report.tokens == 0 && report.tokensInBackup == 1)
@@ -336,7 +336,7 @@ struct BackupTests {
         #expect(try StoreRestore.run(from: path, to: store, isDryRun: false).tokens == 0)
     }
 
-    @Test("a restore adds finished uploads, also without a token, and the receipts of guests")
+    @Test("a restore adds finished uploads, even those without a token, and guests' receipts")
     func restoreOfFinishedUploads() throws {
         let store = try fixture.store()
         let entry = try sampleEntry()
@@ -364,7 +364,7 @@ struct BackupTests {
         #expect(try StoreRestore.run(from: path, to: new, isDryRun: false).uploads == 0)
     }
 
-    /// As stored by releases up to 0.1.0.
+    /// Releases up to 0.1.0 stored relative paths without a directory.
     @Test("a restore does not add a directory to a path without one")
     func restoreOfRelativePath() throws {
         let store = try fixture.store()

@@ -243,7 +243,7 @@ struct DamagedStoreTests {
     }
 
     @Test(
-        "a row with an invalid time is detected by both, and neither a repair nor a restore loses it",
+        "a row with an invalid time is detected by writers and readers, and not lost by a repair or a restore",
         arguments: ["tokens SET created_at", "uploads SET created_at", "uploads SET updated_at"],
         [Int64.max, .min, 253_402_300_800_000, -62_167_219_200_001]
     )

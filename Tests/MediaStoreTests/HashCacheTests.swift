@@ -321,7 +321,7 @@ struct HashCacheTests {
         #expect(found == 1600)
     }
 
-    @Test("10,000 entries stored and queried by many tasks")
+    @Test("10,000 entries are stored and queried by many tasks")
     func manyTasks() async throws {
         let cache = cache()
         let digest = digest

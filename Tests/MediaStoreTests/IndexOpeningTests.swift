@@ -89,7 +89,7 @@ struct IndexOpeningTests {
         #expect(try fixture.index().warnings == [])
     }
 
-    @Test("suspected damage that is not confirmed causes no data loss")
+    @Test("suspected damage that is not confirmed does not cause data loss")
     func wrongSuspicion() throws {
         try fixture.index().synchronize([[samplePhoto(1)]])
         IndexRepair.noteDamage(fixture.path)

@@ -60,7 +60,7 @@ struct JournalTests {
         #expect(try store.upload(record.uploadID)?.updatedAt != record.updatedAt)
     }
 
-    @Test("a change without a specified time has that of the store's clock")
+    @Test("a change without a specified time has the time of the store's clock")
     func clock() async throws {
         let now = Date(timeIntervalSince1970: 1_800_000_000)
         let store = try TokenStore(in: fixture.directory, now: { now })

@@ -42,7 +42,7 @@ struct LogBufferTests {
         let (first, second) = (try fixture.store(), try fixture.store())
         let raw = try fixture.rawDatabase()
         try raw.write { db in try db.execute(sql: "CREATE TABLE pages (content BLOB)") }
-        // With an empty log, SQLite reads no page from it when it rolls back.
+        // With an empty log, SQLite does not read any page from it when it rolls back.
         try first.connection.truncateLog()
         try first.connection.queue.writeWithoutTransaction { db in
             // With so small a cache, SQLite writes pages before the transaction ends.
@@ -90,7 +90,7 @@ struct LogBufferTests {
     }
 
     @Test(
-        "a full disk fails the transaction, and a later one succeeds",
+        "a full disk makes the transaction fail, and a later one succeeds",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {

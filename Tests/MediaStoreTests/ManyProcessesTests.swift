@@ -10,7 +10,7 @@ struct ManyProcessesTests {
 
     init() throws { fixture = try StoreFixture() }
 
-    /// As in `Tests/StoreWorker/Mix.swift`.
+    /// Must match `Tests/StoreWorker/Mix.swift`.
     private static let rounds = 10
 
     @Test("16 processes mix upsert, delete, clear and list, one of them stopped during a write: nothing is lost")

@@ -100,7 +100,7 @@ struct ReadingStoreTests {
         let check = try StoreCheck(reading: directory)
         #expect(check.isEmpty && check.findings.isEmpty && check.backups.isEmpty)
         #expect(try StoredResponse.count(in: directory) == 0)
-        // A copy of it is a store.
+        // A copy of the empty store is a store.
         try StoreBackups.copy(store, to: fixture.databasePath)
         #expect(try fixture.store().isEmpty())
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
@@ -172,7 +172,7 @@ struct ReadingStoreTests {
         let page = bytes.count / 4096 / 2 * 4096
         for index in page..<page + 4096 { bytes[index] = 0xA5 }
         try fixture.write(bytes, to: fixture.databasePath)
-        // As if the disk had changed the content without changing the file's time.
+        // Simulates a disk that changed the content without changing the file's time.
         WholeMark(of: fixture.databasePath, isUsed: true).write()
         let store = try fixture.store()
         #expect(

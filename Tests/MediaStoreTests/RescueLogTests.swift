@@ -55,7 +55,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    /// The value is that of an independent bit-by-bit CRC-32C, whose check value is e3069283.
+    /// The value comes from an independent bit-by-bit CRC-32C, whose check value is e3069283.
     @Test("the check field is the CRC-32C of the bytes, then of the header before it")
     func check() {
         let page = RescuePage(
@@ -71,8 +71,8 @@ struct RescueLogTests {
         #expect(RescuePage(page.encoded[...]) == page)
     }
 
-    /// Offsets and widths are those of the format's description.
-    @Test("numbers have leading zeros, and the largest ones that fit if they are too large")
+    /// Offsets and widths come from the format's description.
+    @Test("numbers have leading zeros; a number that is too large becomes the largest one that fits")
     func numbers() {
         var page = RescuePage(
             uploadID: String(repeating: "u", count: 40),
@@ -102,7 +102,7 @@ struct RescueLogTests {
         #expect(String(decoding: page.encoded, as: UTF8.self).contains("\nstatus 000\n"))
     }
 
-    @Test("received bytes are found after kill -9, and not while the process is running")
+    @Test("received bytes are found after kill -9, but not while the process is running")
     func killed() throws {
         let worker = try WorkerProcess(["rescue", fixture.directory.path, first])
         #expect(try worker.line() == "created")
@@ -176,7 +176,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("after an upload whose response is kept, the next one uses another file")
+    @Test("after an upload whose response is kept, the next one uses a different file")
     func kept() throws {
         let log = RescueLog(in: fixture.directory)
         let record = try log.reserve(for: first)

@@ -10,7 +10,7 @@ struct SpoolFileTests {
 
     init() throws { fixture = try StoreFixture() }
 
-    /// A pipe into which bytes are written by another thread, then closed.
+    /// A pipe that another thread writes the bytes to and then closes.
     private func input(_ bytes: [UInt8]) -> FileHandle {
         let pipe = Pipe()
         Thread.detachNewThread {

@@ -69,7 +69,7 @@ struct StoredFileTests {
         #expect(try store.storedFiles(host: nil) == [other])
     }
 
-    @Test("clear purges the facts of its host only")
+    @Test("clear purges only the facts of its host")
     func cleared() async throws {
         for host in ["a", "b"] {
             let entry = try sampleEntry(host: host)
@@ -81,7 +81,7 @@ struct StoredFileTests {
         #expect(try store.storedFiles(host: nil).isEmpty)
     }
 
-    @Test("a dry run of an import stores no facts")
+    @Test("a dry run of an import does not store facts")
     func dryRun() throws {
         _ = try store.add([try sampleEntry()], isDryRun: true, stored: [file("2026-05-01")])
         #expect(try store.storedFiles(host: nil).isEmpty)

@@ -12,7 +12,7 @@ struct SyncProcessTests {
     init() throws { fixture = try IndexFixture() }
 
     @Test(
-        "a kill while pages are stored leaves each with its cursor, or neither, and the next process completes the run"
+        "a kill while a page is stored leaves both page and cursor, or neither, and the next process completes the run"
     )
     func killed() throws {
         var pages = 0
@@ -29,12 +29,12 @@ struct SyncProcessTests {
     }
 
     @Test(
-        "a kill at any single write leaves a page with its cursor, or neither",
+        "a kill at any single write leaves both a page and its cursor, or neither",
         .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func killedAtEachWrite() throws {
         _ = try fixture.index()
-        // Opening and starting take some of these writes, a page of five photos about fifteen.
+        // Opening and starting take some of these writes, and a page of five photos takes about fifteen.
         for write in 1...48 {
             let worker = try WorkerProcess(
                 ["sync", fixture.directory.path, server, "100000", "5"],

@@ -192,7 +192,7 @@ struct SyncReadingTests {
 
     /// Microseconds computed with Python's `datetime`.
     @Test(
-        "usual times are stored as a number and returned in the server's format",
+        "times in the server's format are stored as a number and returned in that format",
         arguments: [
             ("0001-01-01T00:00:00Z", -62_135_596_800_000_000),
             ("0001-03-01T12:00:00.5Z", -62_130_455_999_500_000),
@@ -213,7 +213,7 @@ struct SyncReadingTests {
     }
 
     @Test(
-        "other forms of a time are stored unchanged",
+        "times in any other form are stored unchanged",
         arguments: ["1970-01-01T00:00:00.0Z", "1970-01-01T00:00:00.000000000Z", "1970-01-01T00:00:00+00:00", "", "Z"]
     )
     func unusualTimes(text: String) {

@@ -205,7 +205,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "a run of another kind, or an explicit restart, starts at the first page",
+        "a run of a different kind, or an explicit restart, starts at the first page",
         arguments: Difference.allCases
     )
     func notResumed(difference: Difference) throws {
@@ -313,7 +313,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "another account's photos are removed when a run starts, those of other servers are kept",
+        "another account's photos are removed when a run starts; photos on other servers are kept",
         arguments: [true, false]
     )
     func accountChange(hasOtherServer: Bool) throws {

@@ -30,7 +30,7 @@ struct TokenExportTests {
         }
     }
 
-    @Test("an entry is a line with stable keys, and is parsed from one")
+    @Test("an entry is written as a line with stable keys, and read back from it")
     func fixedLine() throws {
         var entry = try sampleEntry(at: 1_780_000_000.123)
         entry.label = "First/dance"

@@ -11,7 +11,7 @@ struct TokenPagesTests {
 
     init() throws { fixture = try StoreFixture() }
 
-    /// More than two pages; every third has the time of its predecessor.
+    /// More than two pages; every third entry has the time of its predecessor.
     private func filled(_ count: Int = 2500) throws -> TokenStore {
         let store = try fixture.store()
         var entries: [TokenEntry] = []
@@ -94,7 +94,7 @@ struct TokenPagesTests {
         #expect(try found(.all) == [[2400], [], [1]])
         #expect(try found(.none) == [[], [], []])
 
-        // The entry's own event does not count as another one.
+        // The entry's own event does not count as another event.
         var own = wanted[0]
         own.facts.eventDate = StoreFiles.entry(1)?.eventDate
         own.facts.orgName = StoreFiles.entry(1)?.orgName

@@ -50,7 +50,7 @@ struct TokenTests {
         #expect(try store.tokens(host: "gighive.app", checksumSHA256: checksum) == all)
     }
 
-    @Test("another checksum or host under the same ID is another key")
+    @Test("a different checksum or host under the same ID is a different key")
     func keys() async throws {
         for (host, checksum) in [("a", "1"), ("a", "2"), ("b", "1")] {
             let entry = try sampleEntry(host: host, checksum: checksum)
@@ -102,7 +102,7 @@ struct TokenTests {
         #expect(try store.tokens(host: nil).map(\.token) == [sampleToken("b")])
     }
 
-    @Test("an import does not restore a removed entry, even one with whole seconds only")
+    @Test("an import does not restore a removed entry, even one with only whole seconds")
     func tombstone() async throws {
         let entry = try sampleEntry(at: 1_780_000_000.6)
         #expect(try store.add(entry))
@@ -133,7 +133,7 @@ struct TokenTests {
 
     // MARK: Clearing
 
-    @Test("clearing a host purges its entries and tombstones, but nothing of any other host")
+    @Test("clearing a host purges its entries and tombstones, but nothing that belongs to another host")
     func clearHost() async throws {
         let removed = try sampleEntry(host: "a", fileID: 1)
         _ = try store.add(removed)

@@ -27,7 +27,7 @@ struct UploadLockTests {
         withExtendedLifetime((other, next)) {}
     }
 
-    @Test("all locks together use one file, which is readable by its owner only")
+    @Test("all locks together use one file, which is readable only by its owner")
     func oneFile() throws {
         let locks = try ["u-1", "u-2", "f-1-2-3"].map { try #require(try UploadLock.acquire($0, in: directory)) }
         let path = directory.file("locks")

@@ -28,7 +28,7 @@ struct CooldownTests {
         }
     }
 
-    @Test("all requests of the client wait, whatever their kind", .timeLimit(.minutes(4)), arguments: [429, 503])
+    @Test("all requests from the client wait, whatever their kind", .timeLimit(.minutes(4)), arguments: [429, 503])
     func wait(status: Int) async throws {
         let server = try server(status)
         let http = try client(cap: .milliseconds(300))
@@ -91,7 +91,7 @@ struct CooldownTests {
     }
 
     @Test(
-        "a request of any kind waits; a stop ends the wait, and the request is never sent",
+        "any kind of request waits; a stop ends the wait, and the request is never sent",
         .timeLimit(.minutes(4)),
         arguments: [Repeatability.safe, .atMostOnce, .resumable],
         [0, 1, 2]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Requests and responses", .prompt)
 struct ExchangeTests {
-    @Test("a small body is sent without Expect, with its exact length, and accepts JSON only (trap T1)")
+    @Test("a request with a small body has no Expect header, has the exact length, and accepts only JSON (trap T1)")
     func smallPost() async throws {
         let seen = Mutex("")
         let server = try ScriptedServer { connection, _ in
@@ -37,7 +37,7 @@ struct ExchangeTests {
     ]
 
     /// A receiver gets the bytes as they arrive: the response to an upload is stored before it is decoded.
-    @Test("a response that a proxy compressed without being asked is decoded in memory", arguments: [true, false])
+    @Test("a response that a proxy compressed on its own initiative is decoded in memory", arguments: [true, false])
     func compressedResponse(toReceiver: Bool) async throws {
         let seen = Mutex("")
         let server = try ScriptedServer { connection, _ in
@@ -129,7 +129,7 @@ struct ExchangeTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("credentials are sent to their own origin only")
+    @Test("credentials are sent only to their own origin")
     func originBound() async throws {
         let heads = Mutex<[String]>([])
         let server = try ScriptedServer { connection, _ in

@@ -74,7 +74,7 @@ struct HeldBodyTests {
     }
 
     @Test(
-        "the part that is held back is sent after the release, the part before it at once",
+        "the part that is held back is sent after the release, and the part before it is sent at once",
         .timeLimit(.minutes(4)),
         arguments: [(1, 0), (2, 1), (100_000, 0), (100_000, 99_999), (3_000_000, 2_999_999)]
     )
@@ -124,7 +124,8 @@ struct HeldBodyTests {
             _ = try await http.execute(HTTPRequest(.get, server.url(), repeatability: .safe))
             others += 1
         }
-        // A busy loop checks hundreds of thousands of times; one that wakes only for a reason, a few times per request.
+        // A busy loop checks hundreds of thousands of times; a loop that wakes only for a reason checks a few times per
+        // request.
         #expect(body.readCount - before < 50 + 20 * others)
         body.release()
         #expect(try await response.status == 200)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MediaTransport
 
-/// Secrets in the output of a server. They are registered for the whole process, so each test has its own.
+/// Secrets in a server's output. They are registered for the whole process, so each test has its own.
 @Suite("Known secrets")
 struct KnownSecretsTests {
     @Test(

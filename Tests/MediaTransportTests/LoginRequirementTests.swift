@@ -138,7 +138,7 @@ import Testing
         #expect(heads().count == 1)
     }
 
-    @Test("a 401 about an upload token or an API key does not refuse passwords")
+    @Test("a 401 about an upload token or an API key does not mean that passwords are refused")
     func otherSchemes() async throws {
         let (server, heads) = try Self.server(401, #"{"error":"Invalid or expired upload token"}"#)
         let http = try client()
@@ -166,7 +166,7 @@ import Testing
         #expect(heads().count == 1)
     }
 
-    @Test("a token is sent to its own origin only, and no redirect is followed")
+    @Test("a token is sent only to its own origin, and no redirect is followed")
     func originBound() async throws {
         let (elsewhere, otherHeads) = try Self.server(200, "{}")
         let (server, heads) = try Self.server(307, "", ["Location: \(elsewhere.address)/"])

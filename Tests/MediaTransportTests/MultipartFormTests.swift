@@ -45,7 +45,7 @@ struct MultipartFormTests {
         )
     }
 
-    @Test("fields are in order, then the file with its own type")
+    @Test("fields come first, in order, followed by the file with its own type")
     func layout() throws {
         let form = try form(Array("DATA".utf8), fields: [("event_date", "2026-03-01"), ("label", "größer ☃")])
         let expected =
@@ -132,7 +132,7 @@ struct MultipartFormTests {
         #expect(fcntl(descriptor, F_GETFD) < 0)
     }
 
-    @Test("boundaries are random, of legal length and characters (RFC 2046 section 5.1.1)")
+    @Test("boundaries are random, and have a legal length and legal characters (RFC 2046 section 5.1.1)")
     func boundaries() {
         let many = Set((0..<1000).map { _ in MultipartForm.randomBoundary() })
         #expect(many.count == 1000)

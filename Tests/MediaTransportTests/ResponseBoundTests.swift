@@ -3,7 +3,7 @@ import MediaTransport
 import TestSupport
 import Testing
 
-/// The bytes that a server may send in addition to the content, and for how long.
+/// Limits on the bytes that a server may send in addition to the content, and on the time it may take.
 @Suite("Bounds of a response")
 struct ResponseBoundTests {
     /// Sends the same text until the client closes the connection.

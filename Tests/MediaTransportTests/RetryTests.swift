@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Delays between attempts")
 struct RetryTests {
-    // 784111777 is `date -ud 'Sun, 06 Nov 1994 08:49:37 GMT' +%s`; the three forms are those of RFC 9110 section 5.6.7.
+    // 784111777 is `date -ud 'Sun, 06 Nov 1994 08:49:37 GMT' +%s`; the three forms come from RFC 9110 section 5.6.7.
     @Test(
         "Retry-After is seconds or a date",
         arguments: [
@@ -17,7 +17,7 @@ struct RetryTests {
         #expect(RetryAfter.parse(value, now: 784_111_740) == expected)
     }
 
-    @Test("anything else is ignored", arguments: ["", "-1", "1.5", "soon", "+3", "1e3", "12 s", "\u{0}"])
+    @Test("any other Retry-After value is ignored", arguments: ["", "-1", "1.5", "soon", "+3", "1e3", "12 s", "\u{0}"])
     func unreadable(value: String) {
         #expect(RetryAfter.parse(value, now: 784_111_740) == nil)
     }

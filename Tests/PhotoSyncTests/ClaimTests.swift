@@ -71,7 +71,7 @@ import Testing
         // The index is updated immediately.
         #expect(try bench.listed == bench.server.serverPhotos.photos)
 
-        // The same plan again: every photo has a device now.
+        // The plan is run again, although every photo already has a device.
         let again = try await claim.run(try await claim.plan(.ids(Array(legacy.prefix(1100)))))
         #expect((again.claimed, again.alreadyClaimed, again.failed) == (0, 1100, 0))
         #expect(bench.server.claims.count == 3)
@@ -83,7 +83,7 @@ import Testing
         let claim = LegacyClaim(bench.account)
         let plan = try await claim.plan(.all)
         #expect(plan.count == 700)
-        // Two more photos appear between plan and claim: they are claimed and counted as well.
+        // Two more photos appear between the plan and the claim: they are claimed and counted as well.
         bench.server.change { state in
             for number in 800..<802 { state.serverPhotos.insert(ServerPhotos.photo(number, origin: nil)) }
         }
@@ -96,7 +96,7 @@ import Testing
         #expect((again.claimed, again.failed) == (0, 0))
     }
 
-    /// The `claimed` count of the server is not trusted.
+    /// The `claimed` count from the server is not trusted.
     @Test(arguments: [LegacyClaim.Selection.all, .ids([ServerPhotos.photo(0).id, ServerPhotos.photo(1).id])])
     func aClaimWithoutEffectHasFailed(_ selection: LegacyClaim.Selection) async throws {
         let bench = try bench(legacy: 2)

@@ -282,8 +282,8 @@ import Testing
         #expect(await bench.run().error == nil)
     }
 
-    /// Two machines with separate stores download into one directory. Each stores every photo once, or uses the file of
-    /// the other if it finds it; no file mixes two photos.
+    /// Two machines with separate stores download into one directory. Each stores every photo once, or uses the other
+    /// machine's file if it finds it; no file mixes two photos.
     @Test func twoRunsIntoOneDirectoryDoNotMix() async throws {
         let server = try server()
         let one = try DownloadBench(server.address)

@@ -159,7 +159,7 @@ import Testing
         await bench.run()
         let files = try bench.files()
         try FileManager.default.removeItem(atPath: bench.target)
-        // The other order: names are stored, not assigned again.
+        // In the other order, the names stay the same: they are stored, not assigned again.
         await bench.run(.ids(["b"]))
         await bench.run()
         #expect(try bench.files() == files)
@@ -205,7 +205,7 @@ import Testing
 
     // MARK: Existing files
 
-    /// A new data directory: the photos of an earlier one are in the target directory.
+    /// A new data directory: the photos from an earlier one are in the target directory.
     @Test(arguments: [false, true])
     func existingFilesAreRecognizedByTheirBytes(isDryRun: Bool) async throws {
         let server = try server(["a": "first", "b": "second", "c": "third", "d": "other"])
@@ -307,7 +307,7 @@ import Testing
         #expect(server.requests.map(\.id) == ["a"])
     }
 
-    /// It may exist, for example if its directory cannot be read.
+    /// The copy may exist, for example if its directory cannot be read.
     @Test func aCopyThatIsNotAccessibleIsNotDownloadedAgain() async throws {
         let server = try server(["a": "first"])
         let bench = try DownloadBench(server.address)

@@ -53,7 +53,7 @@ import Testing
         #expect(known.map(\.photoID) == ["a"])
     }
 
-    /// Rule 4: the uploaded length, but other bytes.
+    /// Rule 4: the file has the uploaded length, but different bytes.
     @Test func corruptBytesAreDownloadedOnceMore() async throws {
         let (good, bad) = (uploaded, String(uploaded.reversed()))
         let server = try DownloadServer { request in
@@ -80,7 +80,7 @@ import Testing
         try expectNothing(bench)
     }
 
-    /// The photo with a given ID never changes, so if two digests differ, one belongs to another photo.
+    /// The photo with a given ID never changes, so if two digests differ, one belongs to a different photo.
     @Test func aFileThatCannotBeThePhotoIsRefused() async throws {
         let (original, other) = (try digest(of: uploaded), try digest(of: "another photo"))
         let gzip = ["Content-Encoding: gzip"]
@@ -144,7 +144,8 @@ import Testing
 
     private func file(_ body: String) throws -> File { File(body: body, digest: try digest(of: long)) }
 
-    /// A server that interrupts the first response after 1,000,000 characters, and responds with another file later.
+    /// A server that interrupts the first response after 1,000,000 characters, and responds with a different file
+    /// later.
     private func cut(_ file: File, then other: File? = nil) throws -> (DownloadServer, DownloadBench) {
         let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(other ?? file) }
         return (server, try bench(server, body: long))

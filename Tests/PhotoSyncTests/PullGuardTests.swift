@@ -174,7 +174,7 @@ import Testing
         }
         let result = try await bench.pull().run()
         #expect((result.photos, result.restarts) == (9, 0))
-        // It is still in the index, and the server's count shows it.
+        // The deleted photo is still in the index, and the server's count shows that.
         #expect(result.advisesFull)
         _ = try await bench.pull(full: true).run()
         #expect(try bench.listed == bench.server.serverPhotos.photos)

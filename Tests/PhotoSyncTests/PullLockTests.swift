@@ -41,7 +41,7 @@ import Testing
         #expect(owner.withLock { $0 } == getpid())
     }
 
-    // The first one used to fail at its next page, since the second had renumbered the run.
+    // The first listing used to fail at its next page, since the second had renumbered the run.
     @Test func twoFullListingsBothFinish() async throws {
         let bench = try PullBench(ServerPhotos(40))
         let other = try PullBench.account(
@@ -65,8 +65,8 @@ import Testing
         lock.release()
     }
 
-    // New fact 4: a late row behind the watermark and a deletion keep the total unchanged, so only a full
-    // listing finds them.
+    // New fact 4: a late row from before the watermark and a deletion keep the total unchanged, so only a full listing
+    // finds them.
     @Test(arguments: [(6, false), (8, true)])
     func anOldListingIsRefreshed(days: Int, isFound: Bool) async throws {
         let bench = try PullBench(ServerPhotos(7))

@@ -74,7 +74,7 @@ import Testing
             state.serverPhotos.insert(ServerPhotos.photo(9, uploadedAt: 600))
         }
         let incremental = try await bench.pull().run()
-        // One deleted and one uploaded: the server's count is the same as before (trap 21).
+        // One photo was deleted and one was uploaded: the server's count is the same as before (trap 21).
         #expect(incremental.advisesFull)
         #expect(incremental.changes == .of(added: 1))
 
@@ -147,7 +147,7 @@ import Testing
         #expect(try bench.listed == before)
     }
 
-    /// A login of another user registers another device.
+    /// A login by another user registers a different device.
     @Test func anotherUserStartsANewIndex() async throws {
         let bench = try await PullBench(ServerPhotos(4)).pulled()
         let other = bench.account.with(deviceID: ServerPhotos.phone.id)
@@ -183,7 +183,7 @@ import Testing
         #expect(try bench.state()?.account.contains("another") == false)
     }
 
-    /// A server's clock was wrong once. With a watermark in 2100 nothing would be new until then.
+    /// A server's clock was wrong once. With a watermark in 2100, no upload would be new until then.
     @Test func aPhotoOfTheFarFutureHidesNoUpload() async throws {
         var serverPhotos = ServerPhotos(4)
         serverPhotos.insert(ServerPhotos.photo(40, uploadedAt: 2_400_000_000))

@@ -40,7 +40,7 @@ import Testing
             temporaryName: state == .present ? nil : "x.part",
             state: state,
             source: .downloaded,
-            // By `printf content | sha256sum`.
+            // Computed with `printf content | sha256sum`.
             sha256: "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73",
             serverSHA256: String(repeating: "0", count: 64)
         )
@@ -99,12 +99,13 @@ import Testing
         }
         let differences = try await verify(bench).differences
         #expect(differences.map(\.kind) == kinds)
-        // The path is that of the file.
+        // The path belongs to the partial or missing file.
         let path = file.map { $0.isEmpty ? copy.path : Array(bench.directory.file($0).utf8) }
         #expect(differences.first?.path == (kinds.isEmpty ? nil : path))
     }
 
-    /// Until the photo is listed again, such as after the server was restored from a backup, and then deleted again.
+    /// An accepted deletion counts until the photo is listed again, for example after the server was restored from a
+    /// backup, and is then deleted again.
     @Test(arguments: [false, true]) func copiesWithAnAcceptedDeletionAreNotReported(isFull: Bool) async throws {
         let bench = try await PullBench(ServerPhotos(3)).pulled()
         let photo = ServerPhotos.photo(1)

@@ -16,7 +16,7 @@ import Testing
             try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
             try connection.readBody(count)
             stalled.open()
-            // Regardless of how long it takes: only the client can end this.
+            // However long this takes, only the client can end the connection.
             while !ended.wait() {}
         }
         defer { ended.open() }

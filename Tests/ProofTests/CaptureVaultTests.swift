@@ -169,7 +169,7 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: bundle))
             try await edit(bench, nil)
         }
-        // Another hash: no record belongs to this file, and the media is not that of the record.
+        // A different hash: no record belongs to this file, and the media does not belong to the record.
         try await edit(bench, "media_hash = '\(String(repeating: "0", count: 64))'")
         #expect(try await bench.run(["verify", photo, "--offline"]).exitCode == 5)
         try await bench.fail(["export", id, "--output", bench.runner.home.file("out")], 8, naming: "the hashes differ")

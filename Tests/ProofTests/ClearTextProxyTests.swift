@@ -45,7 +45,7 @@ import Testing
                 try connection.respond(201, KnownFile.abc.response)
             }
         }
-        // They listen as long as they are referenced.
+        // Both listen as long as they are referenced.
         defer { withExtendedLifetime((proxy, server)) {} }
         let bench = try Bench(server.address, password: Self.password)
         let file = try bench.file()
@@ -98,7 +98,7 @@ import Testing
                 try connection.respond(201, KnownFile.abc.response)
             }
         }
-        // They listen as long as they are referenced.
+        // Both listen as long as they are referenced.
         defer { withExtendedLifetime((proxy, server)) {} }
         let bench = try Bench(server.address, password: Self.password)
         let extra = ["http_proxy": proxy.server.address]

@@ -6,12 +6,12 @@ import Testing
 /// Error pages that repeat their request, credentials included: no secret in them is printed or stored.
 @Suite struct EchoedSecretTests {
     private static let user = "uploader"
-    /// Each kind of escape changes a part of it.
+    /// Each kind of escape changes a part of the password.
     private static let password = #"canary-pa"ss/wö&rd+%41<1"#
     private static let basic = Data("\(user):\(password)".utf8).base64EncodedString()
     private static let key = "canary-key-" + String(repeating: "5", count: 53)
 
-    /// The content of an error page: the request as received, and each secret decoded and in each usual form.
+    /// The content of an error page: the request as received, and each secret decoded and in each common form.
     private static func echo(_ head: String, _ body: [UInt8], _ secret: String) -> String {
         let request = head.replacing("\r\n", with: " ") + String(decoding: body.prefix(2000), as: UTF8.self)
         return "bad: " + forms(of: secret).joined(separator: ", ") + " in the request " + request
@@ -58,7 +58,7 @@ import Testing
         secrets: [String] = [password, basic],
         _ command: (Bench) async throws -> [String]
     ) async throws {
-        // It listens as long as it is referenced.
+        // The server listens as long as it is referenced.
         defer { withExtendedLifetime(server) {} }
         let bench = try Bench(server.address, password: password)
         let command = try await command(bench)
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    /// Captures need no login, but headers added by a proxy are secrets as well.
+    /// Captures do not require a login, but headers added by a proxy are secrets as well.
     @Test func hashOnlyThroughAProxy() async throws {
         let proxyPassword = "canary-proxy-pw%21"
         let server = try Self.server(secret: proxyPassword) {

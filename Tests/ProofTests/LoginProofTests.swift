@@ -50,7 +50,7 @@ import Testing
         ["media", "delete", "1", "--yes"], ["uploads", "verify"], ["smoke"], ["doctor"],
     ]
 
-    /// Every kind of request recognizes the 401, and the next process sends no password.
+    /// Every kind of request recognizes the 401, and the next process does not send a password.
     @Test(arguments: requests, ["d3", "d4"])
     func noPasswordAfterTheServerRequiresALogin(command: [String], dialect: String) async throws {
         let sandbox = try await Self.sandbox(dialect: dialect)
@@ -206,7 +206,7 @@ import Testing
                 "required_scheme": "bearer", "configured_scheme": "bearer", "login_expires_at": "2026-01-01T00:00:00Z",
             ]
         )
-        // The next login replaces it.
+        // The next login replaces the expired one.
         #expect(try await logIn(bench).exitCode == 0)
         #expect(try await bench.runner.run(["media", "list", "--server", sandbox.baseURL]).exitCode == 0)
     }
@@ -226,7 +226,7 @@ import Testing
         #expect(error(result)["hint"] as? String == "mediactl login --server \(sandbox.baseURL)")
     }
 
-    /// 403 is about the role: another login would not help this user.
+    /// 403 is about the role: a different login would not help this user.
     @Test func aMissingPermissionIsNotALogin() async throws {
         let sandbox = try await Self.sandbox()
         let bench = try Self.bench(sandbox.baseURL)
@@ -258,7 +258,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: bench.dataPath + "/logins.json"))
     }
 
-    /// Today's servers have no logins: Basic stays possible, even after a response that suggested otherwise.
+    /// Today's servers have no logins: Basic authentication remains possible, even after a response that suggested
+    /// otherwise.
     @Test func aServerWithoutLoginsAcceptsPasswords() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4")
         let bench = try Self.bench(sandbox.baseURL)
@@ -281,7 +282,7 @@ import Testing
         let result = try await bench.runner.run(["media", "list", "--server", other.baseURL, "--no-input"])
         #expect(result.exitCode == 4)
         #expect(try await other.requests().allSatisfy { $0.credentials.isEmpty })
-        // The same port under another name is another origin.
+        // The same port under a different name is a different origin.
         let named = "http://localhost:\(sandbox.port)"
         let before = try await sandbox.requests().count
         #expect(try await bench.runner.run(["media", "list", "--server", named, "--no-input"]).exitCode == 4)

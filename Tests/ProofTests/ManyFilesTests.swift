@@ -78,7 +78,7 @@ import Testing
         #expect(objects.values.allSatisfy { $0.count == 1 })
     }
 
-    /// The same command over unchanged files sends nothing, reads nothing, and requests one listing.
+    /// A repeated command over unchanged files sends nothing, reads nothing, and requests one listing.
     private func expectNothingToDo(_ bench: Bench, _ sandbox: SandboxProcess, _ directory: String) async throws {
         let before = try await sandbox.requests().count
         let tracePath = bench.runner.home.file("trace")

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A process is killed during finalize, and the one that repeats the request is killed with the response, which
+/// A process is killed during finalize, and the one that repeats the request is killed when it has the response, which
 /// never contains a token (trap T8). The process that adopts that response reports the lost token.
 @Suite struct RepeatedFinalizeTests {
     @Test(arguments: ["d1", "d3"]) func theLostTokenIsReportedByTheNextProcess(dialect: String) async throws {
@@ -29,7 +29,7 @@ import Testing
         #expect(try bench.journal().map(\.state) == [.tokenLost])
     }
 
-    /// Where uploads over tus get no delete token, none is lost (gighive-d4 contract section 3).
+    /// Where uploads over tus do not get a delete token, none is lost (gighive-d4 contract section 3).
     @Test func aRepeatedFinalizeWithoutTokensLosesNothing() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["finalize:drop-response,times=1"])
         let bench = try Bench(sandbox.baseURL)

@@ -75,7 +75,7 @@ import Testing
                 witness.written += result.output + result.errors
                 try await sandbox.clearFaults()
             }
-            // The server issues a new key for it.
+            // The server issues a new key for this login.
             try await witness.run(login + ["--password-file", secrets.file("password")] + options, expecting: 0)
             let store = try LibraryStore(in: DataDirectory.open(bench.dataPath))
             newKeys.append(try #require(try store.logins().first?.apiKey))

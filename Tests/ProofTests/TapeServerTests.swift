@@ -72,7 +72,7 @@ import Testing
         let clips = try bench.store().clips(of: tape.id)
         #expect(clips.count == 2 && clips.allSatisfy { $0.association == .pending && $0.reason == failure.reason })
         if failure != .full { #expect(tape.association == .pending && tape.reason == failure.reason, "\(tape)") }
-        // With --strict-albums, the same is a partial failure.
+        // With --strict-albums, this is a partial failure.
         let strict = try await bench.run(add + ["--strict-albums"])
         #expect(strict.exitCode == 3, "\(strict.output)\(strict.errors)")
 

@@ -10,7 +10,7 @@ import Testing
     struct Area: Sendable, CustomTestStringConvertible {
         var method: String
         var path: String
-        /// Status for admin, uploader, viewer, without login.
+        /// Status for admin, uploader, viewer, and without a login.
         var statuses: [Int]
         var realm: String?
         var testDescription: String { "\(method) \(path)" }

@@ -6,7 +6,7 @@ struct CurlResponse {
     var exitCode: Int32
     /// 0 if there was no response.
     var status = 0
-    /// Names in lower case.
+    /// Names are in lowercase.
     var headers: [String: String] = [:]
     /// All values of each header, in the order of the lines.
     var headerLines: [String: [String]] = [:]

@@ -87,7 +87,7 @@ import Testing
         #expect(try response.string("status_nonce")?.count == 32)
         #expect(try response.int("upload_job_id") == 1)
         #expect(try response.string("delete_token")?.count == 64)
-        // Repeated: everything but the token.
+        // A repeated request returns everything but the token.
         let id = try #require(try await fixture.sandbox.requests().first { $0.method == "PATCH" })
         let again = try await fixture.finalize(
             String(id.path.dropFirst("/files/".count)),

@@ -39,7 +39,7 @@ import Testing
         #expect(try await fixture.upload(try fixture.file(content: "2"), fields: fields).status == 201)
     }
 
-    /// The organization in the response is that of the recording; the listing contains the stored form.
+    /// The organization in the response matches the recording; the listing contains the stored form.
     @Test(arguments: [
         ("d1", "A   B  rec", "la   bel rec"), ("d2", "a b rec", "la bel rec"), ("d3", "A B rec", "la   bel rec"),
     ])

@@ -82,7 +82,7 @@ import Testing
         #expect(try await fixture.listedTitles().count == stored.count)
     }
 
-    /// Different bytes collide on the number, identical bytes on the checksum.
+    /// Different bytes collide on the number, and identical bytes collide on the checksum.
     @Test(arguments: [
         ("d1", "'1-2' for key 'uq_files_session_seq'", 0...3), ("d3", "uq_assets_tenant_checksum", 1...1),
     ])

@@ -55,7 +55,7 @@ final class RawConnection {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Everything that the server sends until it closes.
+    /// Everything that the server sends until it closes the connection.
     func response() -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)

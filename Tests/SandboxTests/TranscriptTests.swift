@@ -10,7 +10,7 @@ import Testing
         var preparation: [Preparation]
         var arguments: [String]
         var request: [String]
-        /// The recordings with guests are of the third dialect.
+        /// The recordings with guests are in the third dialect.
         var dialect: String { name.hasPrefix("guest") ? "d3" : String(name.prefix(2)) }
         var testDescription: String { name }
 
@@ -22,7 +22,7 @@ import Testing
     enum Preparation: Sendable {
         /// Uploads the clip to an event.
         case upload(date: String, label: String)
-        /// Uploads another file.
+        /// Uploads a different file.
         case uploadOther
         /// Deletes the clip with its token.
         case delete
@@ -195,8 +195,8 @@ import Testing
 
     private static let clipContent = "the clip"
 
-    /// The recording is from another tus server behind the same proxy, so the sandbox gets that server's extensions and
-    /// size limit.
+    /// The recording is from a different tus server behind the same proxy, so the sandbox gets that server's extensions
+    /// and size limit.
     @Test func supportsTusLikeTheRecording() async throws {
         let recording = try GigHiveTranscript("d3-tus-options")
         let extensions = try #require(recording.headers["tus-extension"])

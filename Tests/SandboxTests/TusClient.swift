@@ -6,7 +6,7 @@ import Testing
 extension Fixture {
     static let chunkType = "Content-Type: application/offset+octet-stream"
 
-    /// A request below `/files/` with the header that all of them have.
+    /// A request below `/files/` with the header that all such requests have.
     func tus(
         _ method: String,
         _ path: String = "",

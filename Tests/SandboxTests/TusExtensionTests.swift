@@ -58,7 +58,7 @@ import Testing
         #expect(response.headers["upload-offset"] == "5")
         let id = try response.uploadID()
         #expect(try await fixture.offset(of: id) == 5)
-        // Another content type is not a chunk.
+        // A body with a different content type is not a chunk.
         let ignored = try await fixture.tus("POST", headers: ["Upload-Length: 10"], body: "01234")
         #expect(ignored.headers["upload-offset"] == nil)
         #expect(try await fixture.offset(of: try ignored.uploadID()) == 0)

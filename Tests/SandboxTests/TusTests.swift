@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Gighive contract 4.1 and tus 1.0.0, with the messages of tusd.
+/// Gighive contract 4.1 and tus 1.0.0, with tusd's messages.
 @Suite struct TusTests {
     @Test func supportsTheExtensionsOfTusd() async throws {
         let fixture = try await Fixture()

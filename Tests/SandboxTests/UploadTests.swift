@@ -134,7 +134,7 @@ import Testing
         #expect(try fixture.storedFiles().count == 1)
     }
 
-    /// Keys of gighive contract 2.5.
+    /// Keys from gighive contract 2.5.
     @Test(arguments: [
         (
             "d3",
@@ -161,7 +161,7 @@ import Testing
         #expect(try await fixture.get("/api/uploads/2", user: "uploader").text == #"{"error":"Not Found"}"#)
     }
 
-    /// The two 500s of a failing disk: while the body arrives, and when the file is stored.
+    /// The two 500 responses caused by a failing disk: one while the body arrives, and one when the file is stored.
     @Test(arguments: [
         ("incoming", "Server Error", "Upload failed with code 7"), ("media/video", "Server error", "rename: "),
     ])

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The programs of this package that tests start.
 public enum BuiltProgram {
-    /// The environment variable with the path of another `mediactl` to test, for example the release binary.
+    /// The environment variable with the path of a different `mediactl` to test, for example the release binary.
     public static let variable = "MEDIACTL_BINARY"
 
     /// Path of a program as built with the tests.

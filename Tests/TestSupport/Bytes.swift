@@ -2,7 +2,7 @@ internal import CTestSupport
 
 // In C, because tests are not optimized: a loop over a few hundred kilobytes in Swift takes a tenth of a second.
 
-/// Bytes that are different for each seed, the same on every machine.
+/// Bytes that are different for each seed, but the same on every machine.
 public func randomBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
         let state = UInt64(truncatingIfNeeded: seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1

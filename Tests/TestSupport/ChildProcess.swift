@@ -14,7 +14,7 @@ public final class ChildProcess: Sendable {
     /// Our end of standard input, closed when the last reference is released; -1 if there is none.
     private let input: Int32
     private let home: TemporaryDirectory?
-    /// Only if the program is the built `mediactl`.
+    /// Set only if the program is the built `mediactl`.
     private let secrets: SecretWatch?
     private let arguments: [String]
 
@@ -51,7 +51,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Starts a program; parameters as above.
+    /// Starts a program with arguments that are text.
     ///
     /// - Throws: ``ChildError/cannotStart(_:)``.
     public convenience init(
@@ -79,10 +79,10 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Whether it is still running.
+    /// Whether the child is still running.
     public var isRunning: Bool { monitor.state.withLock { $0.status == nil } }
 
-    /// Its output so far.
+    /// The child's output so far.
     public var result: ChildResult { monitor.state.withLock { $0.result } }
 
     // MARK: Actions
@@ -97,14 +97,14 @@ public final class ChildProcess: Sendable {
     /// Sends a signal to the child only; does nothing if it has exited.
     public func signal(_ number: Int32) {
         monitor.state.withLock { state in
-            // It is reaped under the same lock, so the number still belongs to it.
+            // The child is reaped under the same lock, so the number still belongs to it.
             if state.status == nil {
                 kill(processID, number)
             }
         }
     }
 
-    /// Kills it and waits until it has exited; its output may still be pending.
+    /// Kills the child and waits until it has exited; its output may still be pending.
     public func killNow() {
         signal(SIGKILL)
         _ = monitor.block(until: { $0.status != nil }, deadline: .seconds(60))
@@ -138,7 +138,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits until a text has been written to standard output or standard error.
     ///
-    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if the child exits without printing it.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, including when the child exits without printing it.
     public func wait(for text: String, deadline: Duration = .seconds(120)) async throws {
         _ = await monitor.wait(until: { $0.hasPrinted(text) || $0.hasEnded }, deadline: deadline)
         guard monitor.state.withLock({ $0.hasPrinted(text) }) else {
@@ -148,7 +148,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits until a text has been written, and sends a signal.
     ///
-    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if the child exits without printing it.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, including when the child exits without printing it.
     public func signal(_ number: Int32, after text: String) async throws {
         try await wait(for: text)
         signal(number)
@@ -156,7 +156,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for a prompt, and types a response.
     ///
-    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if the child exits without printing the prompt.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, including when the child exits without printing the prompt.
     public func respond(to prompt: String, with text: String) async throws {
         try await wait(for: prompt)
         write(text)
@@ -170,7 +170,7 @@ public final class ChildProcess: Sendable {
         try takeLine(monitor.block(until: \.hasLineOrEnd, deadline: deadline))
     }
 
-    /// Waits for the next line of standard output, as above.
+    /// Waits for the next line of standard output without blocking a thread.
     public func nextLine(deadline: Duration = .seconds(120)) async throws -> String? {
         try takeLine(await monitor.wait(until: \.hasLineOrEnd, deadline: deadline))
     }
@@ -191,7 +191,7 @@ public final class ChildProcess: Sendable {
         try ending(monitor.block(until: \.hasEnded, deadline: deadline))
     }
 
-    /// Waits until the child has exited and its output is complete, as above.
+    /// Waits, without blocking a thread, until the child has exited and its output is complete.
     public func finish(deadline: Duration = .seconds(120)) async throws -> ChildResult {
         try ending(await monitor.wait(until: \.hasEnded, deadline: deadline))
     }
@@ -220,7 +220,7 @@ public final class ChildProcess: Sendable {
         try ChildProcess(executable, arguments, environment: environment).finish()
     }
 
-    /// Runs a program to completion, as above.
+    /// Runs a program to completion, without standard input and without blocking a thread.
     public static func run(
         _ executable: String,
         _ arguments: [String] = [],
@@ -238,7 +238,7 @@ public struct ChildResult: Sendable {
     public var errors: String
     /// The exit code; nil if a signal terminated it, or if it is still running.
     public var exitCode: Int32?
-    /// The signal that terminated it.
+    /// The signal that terminated the child.
     public var signal: Int32?
 
     /// The exit code, or minus the signal.

@@ -102,7 +102,7 @@ struct ChildDescriptors: ~Copyable {
     }
 
     private mutating func openTerminal(_ columns: UInt16) throws {
-        // Numbers of <asm-generic/ioctls.h>, whose macros Swift does not import: unlock, and the number in /dev/pts.
+        // Numbers from <asm-generic/ioctls.h>, whose macros Swift does not import: unlock, and the number in /dev/pts.
         let (unlockRequest, numberRequest) = (UInt(0x4004_5431), UInt(0x8004_5430))
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: Int32 = 0

@@ -14,7 +14,7 @@ public final class ImmichStandIn: Sendable {
         public var path: String
         /// Unchanged.
         public var query: String
-        /// Names in lower case, and values.
+        /// Names in lowercase, and values.
         public var headers: [[String]]
         /// Parts of a form in order of arrival: name, file name, length; nil for other bodies, or if it was not
         /// read.
@@ -27,13 +27,13 @@ public final class ImmichStandIn: Sendable {
         /// `POST /albums`.
         public var line: String { "\(method) \(path)" }
 
-        /// Values of a header field; its name is in lower case.
+        /// Values of a header field; its name is in lowercase.
         public func values(of name: String) -> [String] { headers.filter { $0[0] == name }.map { $0[1] } }
     }
 
     /// A part of a form.
     public struct FormPart: Decodable, Sendable, Equatable {
-        /// Its name.
+        /// The part's name.
         public var name: String
         /// nil for text.
         public var fileName: String?
@@ -68,7 +68,7 @@ public final class ImmichStandIn: Sendable {
             case ids, assets, albumName, description, originalPath, checksum
         }
 
-        /// Reads an object; a member of another type counts as absent, since tests also send invalid ones.
+        /// Reads an object; a member of an unexpected type counts as absent, since tests also send invalid ones.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             ids = try? members.decode([String].self, forKey: .ids)
@@ -80,13 +80,13 @@ public final class ImmichStandIn: Sendable {
         }
     }
 
-    /// An album of the server.
+    /// An album on the server.
     public struct StoredAlbum: Decodable, Sendable {
-        /// Its ID.
+        /// The album's ID.
         public var id: String
-        /// Its title.
+        /// The album's title.
         public var name: String
-        /// Its description.
+        /// The album's description.
         public var description: String
         /// IDs of assets in it.
         public var assets: [String]
@@ -94,11 +94,11 @@ public final class ImmichStandIn: Sendable {
 
     /// An asset on the server.
     public struct StoredAsset: Decodable, Sendable {
-        /// Its ID.
+        /// The asset's ID.
         public var id: String
         /// SHA-1 in lowercase hex.
         public var checksum: String
-        /// Its file name.
+        /// The asset's file name.
         public var name: String
         /// Size in bytes.
         public var size: Int
@@ -110,7 +110,7 @@ public final class ImmichStandIn: Sendable {
 
     /// The whole state of a server.
     public struct Report: Decodable, Sendable {
-        /// The oldest first.
+        /// Oldest first.
         public var requests: [SeenRequest]
         /// Requests that immichpy's models rejected, and other violations of the contract.
         public var violations: [String]
@@ -124,7 +124,7 @@ public final class ImmichStandIn: Sendable {
 
     /// The stand-in could not be used.
     public enum Failure: Error {
-        /// It exited before it was ready; its standard error.
+        /// The process exited before it was ready; contains its standard error.
         case notReady(String)
         /// The control route responded with this status and text.
         case control(status: Int, String)

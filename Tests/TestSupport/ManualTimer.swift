@@ -8,7 +8,7 @@ public final class ManualTimer: Sendable {
     /// A timer that was never set.
     public init() {}
 
-    /// How often it was set.
+    /// How many times it was set.
     public var count: Int { waiting.withLock { $0.count } }
     /// The longest time that it was set to.
     public var longestDelay: Duration { longest.withLock { $0 } }

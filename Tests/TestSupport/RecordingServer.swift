@@ -14,7 +14,7 @@ public final class RecordingServer: Sendable {
             head.split(separator: "\r\n").first.map { String($0.dropLast(" HTTP/1.1".count)) } ?? ""
         }
 
-        /// Values of a header field; its name is in lower case.
+        /// Values of a header field; its name is in lowercase.
         public func values(of name: String) -> [String] {
             head.split(separator: "\r\n").dropFirst().compactMap { field in
                 let parts = field.split(separator: ":", maxSplits: 1)
@@ -23,7 +23,7 @@ public final class RecordingServer: Sendable {
             }
         }
 
-        /// The first of them.
+        /// The first value of a header field.
         public func value(of name: String) -> String? { values(of: name).first }
 
         /// The JSON of the body.
@@ -38,7 +38,7 @@ public final class RecordingServer: Sendable {
         public var status: Int
         /// Text.
         public var body: String
-        /// nil sends none.
+        /// The content type; nil omits the field.
         public var type: String?
         /// Whole fields.
         public var headers: [String]

@@ -17,7 +17,7 @@ public final class SandboxProcess: Sendable {
         public var status: Int?
         /// Body bytes that the sandbox received.
         public var bodyBytesRead: Int
-        /// Whether the sandbox has finished with it, with or without a response.
+        /// Whether the sandbox has finished with the request, with or without a response.
         public var isOver: Bool
 
         enum CodingKeys: String, CodingKey {
@@ -29,7 +29,7 @@ public final class SandboxProcess: Sendable {
 
     /// A photo in the sandbox's database.
     public struct StoredPhoto: Decodable, Sendable, Equatable {
-        /// Its ID.
+        /// The photo's ID.
         public var id: String
         /// The owner's email address; nil if it has no owner.
         public var user: String?
@@ -51,7 +51,7 @@ public final class SandboxProcess: Sendable {
 
     /// A capture in the sandbox's database.
     public struct StoredCapture: Decodable, Sendable, Equatable {
-        /// Its ID.
+        /// The capture's ID.
         public var id: String
         /// The ID of the device that sent it.
         public var device: String
@@ -77,7 +77,7 @@ public final class SandboxProcess: Sendable {
 
     /// A device in the sandbox's database.
     public struct StoredDevice: Decodable, Sendable, Equatable {
-        /// Its ID.
+        /// The device's ID.
         public var id: String
         /// `linux`, `ios`.
         public var platform: String
@@ -107,7 +107,7 @@ public final class SandboxProcess: Sendable {
 
     /// The sandbox could not be used.
     public enum Failure: Error {
-        /// It exited before it was ready; its standard error.
+        /// The process exited before it was ready; contains its standard error.
         case notReady(String)
         /// The expected requests did not arrive; contains those that did.
         case neverSeen([SeenRequest])
@@ -119,7 +119,7 @@ public final class SandboxProcess: Sendable {
     public let baseURL: String
     /// The port it listens on.
     public let port: Int
-    /// Its process ID.
+    /// The sandbox's process ID.
     public var processID: Int32 { process.processID }
     /// The directory of its data; pass it to another `start` to test a restart.
     public let data: TemporaryDirectory
@@ -200,7 +200,7 @@ public final class SandboxProcess: Sendable {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
     }
 
-    /// Waits until the requests so far satisfy a condition, at most two minutes.
+    /// Waits until the requests so far satisfy a condition, for at most two minutes.
     ///
     /// Polls fifty times a second: without a pause, on a machine with one core, it would starve the processes that it
     /// waits for.
@@ -232,7 +232,7 @@ public final class SandboxProcess: Sendable {
         String(decoding: try await control(method, "photosync/" + path, body: json), as: UTF8.self)
     }
 
-    /// All stored photos, of all users and without owner, in upload order.
+    /// All stored photos, of all users and without an owner, in upload order.
     /// - Throws: ``Failure/control(status:_:)``.
     public func photos() async throws -> [StoredPhoto] {
         try JSONDecoder().decode([StoredPhoto].self, from: try await control("GET", "photosync/photos"))
@@ -267,7 +267,7 @@ public final class SandboxProcess: Sendable {
         try JSONDecoder().decode([ReceivedBody].self, from: try await control("GET", "captures/bodies"))
     }
 
-    /// The response of a control route about captures.
+    /// The response from a control route about captures.
     /// - Parameter name: `records`, `devices` or `bodies`.
     /// - Returns: The response: a JSON array.
     /// - Throws: ``Failure/control(status:_:)``.

@@ -11,7 +11,7 @@ final class SecretWatch: Sendable {
     private struct State: Sendable {
         /// The values to search for, by their meaning.
         var secrets: [String: [UInt8]]
-        /// Those that occurred in arguments.
+        /// Secrets that occurred in arguments.
         var amongArguments: Set<String> = []
         var isOver = false
     }

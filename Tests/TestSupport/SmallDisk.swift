@@ -3,10 +3,10 @@ public import Testing
 
 /// A file system of a few hundred KiB that can be filled. Requires root.
 public final class SmallDisk: Sendable {
-    /// It could not be mounted or made read-only.
+    /// The disk could not be mounted or made read-only.
     public struct Unmountable: Error {}
 
-    /// Whether one can be mounted, which root in a container is often not allowed to do.
+    /// Whether a disk can be mounted, which root in a container is often not allowed to do.
     public static let isAvailable = (try? SmallDisk(kibibytes: 64)) != nil
 
     /// The reason why a test is skipped.
@@ -16,7 +16,7 @@ public final class SmallDisk: Sendable {
     public let path: String
     private let temporary: TemporaryDirectory
 
-    /// Mounts it.
+    /// Mounts the disk.
     ///
     /// - Throws: `Unmountable` without the permission to mount.
     public init(kibibytes: Int) throws {
@@ -40,7 +40,7 @@ public final class SmallDisk: Sendable {
         ftruncate(descriptor, max(0, lseek(descriptor, 0, SEEK_END) - off_t(pages * 4096)))
     }
 
-    /// Makes it read-only.
+    /// Makes the disk read-only.
     ///
     /// The kernel refuses this while a file is open for writing, and each process that another test starts at that
     /// moment keeps the files of this process open from its `fork` to its `exec`. So the call is retried.

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension SoftwareTPM {
-    /// The TPM's certification of a key, for a registration of the format `tpm2`.
+    /// The TPM's certification of a key, for a registration in the format `tpm2`.
     public struct Evidence: Sendable {
         /// SEC 1, uncompressed, of the key.
         public var publicKey: [UInt8]
@@ -20,7 +20,7 @@ extension SoftwareTPM {
     /// Creates evidence with the TPM's own tools (`Tests/ConformanceTests/scripts/make-tpm2-evidence.sh`).
     ///
     /// - Parameters:
-    ///   - handle: The handle of a key of ``makeKey(at:algorithm:)``.
+    ///   - handle: The handle of a key created with ``makeKey(at:algorithm:)``.
     ///   - algorithm: The algorithm of the attestation key, `ecc` or `rsa`.
     ///   - directory: Where the files are kept; if nil, a temporary one that is removed on return.
     /// - Returns: The content of the files.

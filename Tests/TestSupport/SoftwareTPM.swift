@@ -6,9 +6,9 @@ internal import Foundation
 public final class SoftwareTPM: Sendable {
     /// The TPM could not be used.
     public enum Failure: Error {
-        /// `swtpm` exited before it listened; its standard error.
+        /// `swtpm` exited before it listened; contains its standard error.
         case notReady(String)
-        /// A program that creates a key failed; its name and standard error.
+        /// A program that creates a key failed; contains its name and standard error.
         case refused(String, String)
     }
 
@@ -20,9 +20,9 @@ public final class SoftwareTPM: Sendable {
     private let process: ChildProcess
     private let state: TemporaryDirectory
 
-    /// Starts one and waits until it is listening.
+    /// Starts a TPM and waits until it is listening.
     ///
-    /// - Parameter maker: Creates an RSA endorsement key with a certificate; without it, the TPM has none.
+    /// - Parameter maker: Creates an RSA endorsement key with a certificate; if nil, the TPM has no certificate.
     /// - Returns: The running TPM.
     /// - Throws: ``Failure/notReady(_:)``.
     public static func start(madeBy maker: TPMMaker? = nil) async throws -> SoftwareTPM {
@@ -42,7 +42,7 @@ public final class SoftwareTPM: Sendable {
             )
             let deadline = ContinuousClock.now + .seconds(60)
             while process.isRunning, ContinuousClock.now < deadline {
-                // The control channel may be opened and closed at any time; the other one would treat that as its
+                // The control channel may be opened and closed at any time; the other channel would treat that as its
                 // client.
                 if LoopbackPort.isOpen(port + 1) {
                     return SoftwareTPM(port: port, process: process, state: state)
@@ -71,7 +71,7 @@ public final class SoftwareTPM: Sendable {
         setenv("TSS2_LOG", "all+none", 1)
     }
 
-    /// Switches it off; its keys are lost.
+    /// Switches the TPM off; its keys are lost.
     public func stop() {
         process.killNow()
     }

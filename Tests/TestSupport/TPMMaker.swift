@@ -35,7 +35,7 @@ public struct TPMMaker: Sendable {
 
     /// The root's certificate, in PEM.
     public var root: String { directory.file("swtpm-localca-rootca-cert.pem") }
-    /// The certificate of the authority below the root, which signs those of the keys; in PEM.
+    /// The certificate of the authority below the root, which signs the certificates of the keys; in PEM.
     public var issuer: String { directory.file("issuercert.pem") }
     /// The key of the authority below the root, in PEM.
     public var issuerKey: String { directory.file("signkey.pem") }

@@ -1,10 +1,10 @@
 public import Foundation
 internal import Testing
 
-/// A response recorded from a real server: a file of `fixtures/transcripts/gighive`.
+/// A response recorded from a real server: a file in `fixtures/transcripts/gighive`.
 public struct GigHiveTranscript {
     public let status: Int
-    /// Names in lower case.
+    /// Names in lowercase.
     public let headers: [String: String]
     public let text: String
 
@@ -33,7 +33,7 @@ public struct PhotoSyncTranscript {
         public var title: String
         /// Nil if only the body was recorded.
         public var status: Int?
-        /// Names in lower case.
+        /// Names in lowercase.
         public var headers: [String: String] = [:]
         public var text: String
 

@@ -87,7 +87,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "a part of the first chunk needs no stored digest; a whole one does",
+        "a part of the first chunk does not need a stored digest, but a whole chunk does",
         arguments: [(999, true), (1000, true), (1001, false)]
     )
     func withoutProof(offset: Int, isAccepted: Bool) async throws {
@@ -149,7 +149,7 @@ struct ResumeTests {
         #expect(server.chunks.isEmpty)
     }
 
-    @Test("an upload of another length, and impossible offsets, are conflicts")
+    @Test("an upload with a different length, and impossible offsets, are conflicts")
     func conflicts() async throws {
         let source = try Source(3000)
         let other = try TusServer(length: 3001)

@@ -159,7 +159,10 @@ struct StatusTests {
         #expect(server.stored == source.bytes && delivery.retriedFailures == 1)
     }
 
-    @Test("the client waits for a locked upload, with HEAD requests meanwhile", arguments: ["PATCH", "HEAD", "DELETE"])
+    @Test(
+        "the client waits for a locked upload, and sends HEAD requests meanwhile",
+        arguments: ["PATCH", "HEAD", "DELETE"]
+    )
     func locked(verb: String) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in

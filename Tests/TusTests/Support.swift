@@ -8,7 +8,7 @@ import Tus
 
 /// A tus server with one upload whose faults are set by a test.
 final class TusServer: Sendable {
-    /// Its handling of a request.
+    /// The handling of a request.
     enum Act: Sendable {
         /// As required by the protocol.
         case obey
@@ -56,7 +56,7 @@ final class TusServer: Sendable {
     /// - Parameters:
     ///   - length: Length of the upload.
     ///   - stored: Bytes already stored.
-    ///   - script: The handling of a request, given its number among those of its method, from 1.
+    ///   - script: The handling of a request, given its number among the requests with its method, from 1.
     ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
     /// - Throws: An error if no port is available.
     init(

@@ -60,7 +60,10 @@ struct TusResponsesTests {
         #expect(requests[0].header("X-Upload-Token") == "t")
     }
 
-    @Test("a server without a version, or with another one, is not supported", arguments: [[], ["Tus-Version: 2.0.0"]])
+    @Test(
+        "a server without a version, or with a different one, is not supported",
+        arguments: [[], ["Tus-Version: 2.0.0"]]
+    )
     func otherVersion(headers: [String]) async throws {
         let (response, _) = try await query(200, headers) { client async throws(TusError) in try await client.features()
         }
@@ -108,7 +111,7 @@ struct TusResponsesTests {
         #expect(error?.kind == .unexpectedResponse && error?.detail == "the response has no Location")
     }
 
-    @Test("a Location with another origin gets neither requests nor credentials")
+    @Test("a Location with a different origin gets neither requests nor credentials")
     func foreignOrigin() async throws {
         let foreign = try TusServer(length: 10)
         let source = try Source(10)

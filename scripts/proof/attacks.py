@@ -4,7 +4,7 @@
     scripts/proof/attacks.py [--only TABLE] [--row TEXT] [--every N] [--jobs N] [--seed N] [--verbose]
 
 Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX are the programs. A row is "false" if a claim is wrong (a stored file
-reported as failed, a token lost without a report, a secret printed, a crash), and "unmet" if a guarantee of the
+reported as failed, a token lost without a report, a secret printed, a crash), and "unmet" if a guarantee in the
 documentation is violated. It is "denied" if the server responded with a status that the contract defines as a refusal,
 although it had processed the request, and mediactl reported the refusal. Exit code 1: a row is false or unmet."""
 

@@ -97,7 +97,7 @@ class Breaking(Hostile):
 
 
 class Http2(Breaking):
-    """The same over HTTP/2 and TLS, as negotiated by mediactl --http2. Streams are processed sequentially."""
+    """A server over HTTP/2 and TLS whose rules are breaks. Streams are processed sequentially."""
 
     def __init__(self, certificate, url, *rules):
         super().__init__(url, *rules)
@@ -164,7 +164,7 @@ class Connection:
         raise Broken
 
     def drain(self):
-        """Reads until the client closes."""
+        """Reads until the client closes the connection."""
         self.secure.settimeout(10)
         while self.secure.recv(1 << 16):
             pass
@@ -275,7 +275,7 @@ def decoder():
 
 
 def literal(text):
-    """A string literal without Huffman code, RFC 7541 section 5.2, with the integer of section 5.1."""
+    """A string literal without Huffman coding, RFC 7541 section 5.2, with the integer of section 5.1."""
     if len(text) < 127:
         return bytes([len(text)]) + text
     rest, size = len(text) - 127, b"\x7f"

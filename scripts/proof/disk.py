@@ -252,7 +252,7 @@ class Choice:
         self.random = random.Random(seed)
         self.rule, self.name_rule = rule, names
         self.takes_times = self.random.random() < 0.5
-        # The content of a new, unwritten part of a file: zeros, or stale data of the disk.
+        # The content of a new, unwritten part of a file: zeros, or stale data from the disk.
         self.is_stale = rule is None and self.random.random() < 0.1
         self.base = self.random.choice((None, "all", "none"))
         self.known = {}
@@ -332,7 +332,7 @@ class Remains:
         self._kept({index for index in range(self.count) if self.random.random() < 0.5})
 
     def _tear(self):
-        """One change is present in parts of 512 or 4096 bytes; earlier ones are present, later ones may be present."""
+        """One change is present in parts of 512 or 4096 bytes; earlier ones are present, and later ones may be."""
         torn = self.random.randrange(self.count)
         later = range(torn + 1, self.count if self.random.random() < 0.3 else torn + 1)
         self._kept(set(range(torn)) | set(later))

@@ -47,7 +47,7 @@ def respond(status, body=b"", kind="application/json", more=()):
 
 
 def status_page(status):
-    """The response of a proxy or a script with a status: alternately JSON or HTML, with the corresponding fields."""
+    """A response with a status from a proxy or a script: alternately JSON or HTML, with the corresponding fields."""
     more = []
     if 300 <= status < 400:
         more.append("Location: http://127.0.0.1:9/elsewhere")

@@ -46,7 +46,7 @@ int stat(const char *path, struct stat *status) { return fstatat(AT_FDCWD, path,
 int lstat(const char *path, struct stat *status) { return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW); }
 int fstat(int fd, struct stat *status) { return fstatat(fd, "", status, AT_EMPTY_PATH); }
 
-/* The same structure on platforms where off_t has 64 bits. */
+/* On platforms where off_t has 64 bits, stat64 has the same structure as stat. */
 int fstatat64(int at, const char *path, struct stat64 *status, int flags) {
     return fstatat(at, path, (struct stat *)status, flags);
 }

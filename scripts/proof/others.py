@@ -73,7 +73,7 @@ class Capture(Scenario):
                 if states.get(record["media_hash"].removeprefix("sha256:").lower()) != "accepted":
                     case.fail("silent loss", f"{record['path']} was printed as accepted and is {states}")
                 elif case.chance < 0.2:
-                    # The request is signed with a counter that the server must not have received in another state.
+                    # The request is signed with a counter that the server must not have received in a different state.
                     with case.own_server() as server:
                         self._verify(case, record["path"], server)
         case.count("next command: " + (", ".join(sorted(states.values())) or "no capture"))

@@ -189,7 +189,7 @@ class Judge:
             if state == "forgotten":
                 self.claim(identifier in self.machine.accepted, "not accepted", item)
         elif state == "changed":
-            # Another file with these bytes, of which nothing is recorded, may have been uploaded after it.
+            # Another file with these bytes, about which nothing is recorded, may have been uploaded after it.
             self.claim(content not in self.before.hashes, "changed, but on the server unchanged", item)
         elif state == "foreign":
             others = {row.hash for row in self.after.rows.values() if row.email != ALICE}
@@ -216,10 +216,10 @@ class Judge:
                 self.limits["present by the listing, while the server's file is damaged"] += 1
             return
         if content in self.server.flipped:
-            # A download has recorded it as the server's copy.
+            # A download has recorded the file as the server's copy.
             self.limits["present, although a bit of compressed data is wrong"] += 1
             return
-        # It was recognized by its stamp and the length of the server's file, without a digest.
+        # The file was recognized by its stamp and the length of the server's file, without a digest.
         stored, bytes_here = self.server.content(row), path.read_bytes()
         is_stamped = row.id.encode() in bytes_here and stored is not None and len(stored) == len(bytes_here)
         known = {copy.digest for copy in self.machine.copies.values() if copy.id == row.id and copy.is_certain}
@@ -312,7 +312,7 @@ class Judge:
                 if copy.id in self.after.own:
                     self.claim(path in reported or is_elsewhere, "a missing copy is not reported", path)
                 else:
-                    # Neither the server nor this machine has it: there is nothing to download or to upload.
+                    # Neither the server nor this machine has the photo: there is nothing to download or to upload.
                     self.claim(path not in reported, "a copy of a photo that was deleted everywhere is reported", path)
             elif copy.id in self.machine.accepted and copy.id not in self.after.own:
                 # This applies even if the file has changed, as the help of sync forget states.

@@ -248,7 +248,7 @@ class Clear(TokenScenario):
 
 
 class Import(TokenScenario):
-    """Tokens of another machine are imported into one that has its own tokens."""
+    """Tokens from another machine are imported into one that has its own tokens."""
 
     name = "import"
     file_count = 6

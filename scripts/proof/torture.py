@@ -4,7 +4,7 @@
     scripts/proof/torture.py [--only upload,batch,delete,download] [--jobs N] [--every N]
 
 Each k-th call fails once; calls affected by a full or broken disk also fail from the k-th on. Then the next command
-runs without faults. There must be no crash or hang, every exit code must be one of docs/exit-codes.md, a reported
+runs without faults. There must be no crash or hang, every exit code must be in docs/exit-codes.md, a reported
 success must be true, and each token issued by the server must be in the store or reported. Environment: as for
 powerloss.py.
 """

@@ -88,7 +88,7 @@ class Trial:
         self.runs, self.wrong, self.unmet, self.claims = [], [], [], []
         # Whether the server responds with a refusal although it has processed the request.
         self.is_denied = False
-        # Stages whose responses mean that nothing was processed, so a retry requires no query.
+        # Stages whose responses mean that nothing was processed, so a retry does not require a query.
         self.retryable = set()
         self.removed = set()
         # Whether the program may have exited before it read a completely sent response.

@@ -42,7 +42,7 @@ class Item:
         self.exit_code = record.get("exit_code")
         self.bytes_sent = record.get("bytes_sent") or 0
         self.record = record
-        # The state is that of the journal; according to the error, the server may have the file.
+        # The state comes from the journal; according to the error, the server may have the file.
         self.is_unchanged = (record.get("error") or {}).get("code") == "not_resumable"
 
 

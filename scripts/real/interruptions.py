@@ -1,4 +1,4 @@
-"""Scenarios of servers with tus in PHP (release d4): broken connections, killed processes, and corrupted uploads."""
+"""Scenarios for servers with tus in PHP (release d4): broken connections, killed processes, and corrupted uploads."""
 
 import signal
 import time
@@ -324,7 +324,7 @@ def overtaken(name, size, chunk, length, spliced):
             text = result.errors + str(result.records)
             for what in (str(wrong[0].number), wrong[0].digest):
                 context.expect(f"{what[:12]} in the message", what in text, True)
-        # The second upload stores the right bytes beside the others.
+        # The second upload stores the right bytes in addition to the wrong ones.
         again = machine.upload([file], event)
         truth = context.check(again, [file], event)
         context.expect_code(again, 0)

@@ -1,4 +1,4 @@
-"""Scenarios of servers with tus in PHP (release d4): large files, five slots, names, details, guests."""
+"""Scenarios for servers with tus in PHP (release d4): large files, five slots, names, details, guests."""
 
 import base64
 import threading

@@ -1,4 +1,4 @@
-"""Scenarios of operators and guests, and of servers with a stopped component."""
+"""Scenarios for operators and guests, and for servers with a stopped component."""
 
 import shutil
 

@@ -5,13 +5,14 @@
 
 Servers come from the environment, for each of d1 to d4 (here D1):
 
-    MEDIACTL_REAL_D1_URL             http://HOST[:PORT]; behind https the scenarios with broken connections are skipped
+    MEDIACTL_REAL_D1_URL             http://HOST[:PORT]; with https, scenarios with broken connections are skipped
     MEDIACTL_REAL_D1_USER, _PASSWORD                an account that may upload
     MEDIACTL_REAL_D1_ADMIN_USER, _ADMIN_PASSWORD    an administrator
     MEDIACTL_REAL_D1_VIEWER_USER, _VIEWER_PASSWORD  an account that may not upload (optional)
     MEDIACTL_REAL_D1_ROWS_COMMAND    a shell command that prints the rows of the database, one per line, separated by
                                      tabs: date, organization, id, SHA-256, label
-    MEDIACTL_REAL_D1_GUEST_LINK_COMMAND    prints a link to the event EVENT_DATE, EVENT_ORG of its environment (optional)
+    MEDIACTL_REAL_D1_GUEST_LINK_COMMAND    prints a link to the event that EVENT_DATE and
+                                           EVENT_ORG in its environment specify (optional)
     MEDIACTL_REAL_D1_CONTROL_COMMAND       run with "php stop", "php start", and likewise for db and tus (optional)
     MEDIACTL_REAL_D4_TUS_COMMAND     prints the rows of tus_uploads, separated by tabs: ID, user, status, length, and 1 if
                                      it is pending and younger than 24 hours, otherwise 0 (optional, d4 only)
@@ -20,9 +21,9 @@ Servers come from the environment, for each of d1 to d4 (here D1):
 
 A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server, the project's sandbox is used for
 all releases, with uploads that collide as on the real servers. Events and bytes are new in every run, so servers need
-not be empty; files without a token and those of random batches stay there. A server with release d4 must have no other
-users during a run, since they would occupy its five slots. MEDIACTL_BINARY specifies another mediactl, and
-MEDIACTL_SANDBOX another sandbox.
+not be empty; files without a token and files from random batches stay there. A server with release d4 must have no
+other users during a run, since they would occupy its five slots. MEDIACTL_BINARY specifies a different mediactl, and
+MEDIACTL_SANDBOX specifies a different sandbox.
 
 The truth is the server's listing, requested by this program, and the rows of the database; both must agree. Digests are
 computed here. Nothing that mediactl prints is an expected value. Exit code 1: a claim was false, or a scenario did not

@@ -76,7 +76,7 @@ processes("2 processes with 6 files each into a new event", 2, 6)
 processes("8 processes with 1 file each into a new event", 8, 1)
 
 
-# The same bytes again
+# Repeated uploads of the same bytes
 
 
 @scenario("the same file twice into one event")
@@ -113,7 +113,8 @@ def second_event(name, same_machine):
             shutil.copy(file.path, machine.path)
         result = machine.upload([file], two)
         truth = context.check(result, [file], two)
-        # The others link the bytes to the event; D2 refuses them and leaves it empty (gighive contract section 3).
+        # The other releases link the bytes to the event; D2 refuses them and leaves the event empty (gighive contract
+        # section 3).
         context.expect("files in the second event", truth.count(two), 0 if context.server.release == "d2" else 1)
         context.expect("files in the first event", truth.count(one), 1)
         context.expect_code(result, 10 if context.server.release == "d2" else 0)

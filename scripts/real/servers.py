@@ -63,7 +63,7 @@ class TusState:
 
 
 class Server:
-    """A running server. Its listing is read over HTTP, its rows with a command specified by the operator."""
+    """A running server. The listing is read over HTTP, and the rows are read with a command set by the operator."""
 
     def __init__(self, release, url, accounts, rows, guest_link=None, control=None, tus=None, files=None):
         self.release, self.url, self.accounts, self._rows = release, url.rstrip("/"), accounts, rows
@@ -186,7 +186,7 @@ def link_of_command(command):
 
 def control_of_command(command):
     """A function that runs a shell command, followed by the component, and stop or start."""
-    # Its output is discarded, since a process that it starts may keep it open.
+    # The command's output is discarded, since a process that the command starts may keep it open.
     return command and (lambda part, action: subprocess.run(
         f"{command} {part} {action}", shell=True, check=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -100,7 +100,7 @@ enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument 
 
     static func < (left: Dialect, right: Dialect) -> Bool { left.rawValue < right.rawValue }
 
-    /// D3 and D4 have assets, the other releases have files.
+    /// D3 and D4 have assets; the other releases have files.
     private var noun: String { self >= .d3 ? "asset" : "file" }
 
     /// `file_id` or `asset_id`, in deletions.

@@ -236,7 +236,7 @@ import Testing
         for request in requests {
             #expect(request.hasPrefix("GET /photos/") && !request.lowercased().contains("authorization:"), "\(request)")
         }
-        // Such a server receives no credentials, so options that specify credentials are refused.
+        // A server of this kind does not receive credentials, so options that specify credentials are refused.
         #expect(try await runner.run(command + ["--user", "uploader"]).exitCode == 2)
     }
 

@@ -27,7 +27,7 @@ import Testing
         #expect(try await sandbox.requests().allSatisfy { !$0.credentials.contains("basic") })
     }
 
-    /// Another password would not help: there is no second prompt.
+    /// A different password would not help: there is no second prompt.
     @Test func aPasswordIsPromptedForOnlyOnce() async throws {
         let child = try start(["media", "list", "--user", "uploader"])
         try await child.respond(to: "Password for uploader at \(sandbox.baseURL): ", with: "secret-word\n")

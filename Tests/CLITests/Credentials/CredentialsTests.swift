@@ -13,7 +13,7 @@ import Testing
 
     static let https = "https://media.example"
 
-    /// All sources at once; the test removes the one with the highest precedence, step by step.
+    /// All sources are set at first; the test removes them one by one, in order of precedence.
     @Test func theStrongestSourceOfCredentialsWins() async throws {
         try write("netrc", "machine media.example login netrc-user password from-netrc")
         let passwordFile = try write("password", "from-file\n")

@@ -71,7 +71,7 @@ import Testing
         #expect(content.contains("canary-TOKEN"), "the target of the link was not changed")
     }
 
-    /// A file that cannot be parsed does not permit passwords.
+    /// A file that cannot be parsed is not treated as permission to use passwords.
     @Test(arguments: [
         ("", StoreError.Kind.corrupt), ("[]", .corrupt), (#"{"version":2,"servers":{}}"#, .newerVersion),
         (#"{"version":1,"servers":{"media.example":{"requires_login":true}}}"#, .corrupt),

@@ -10,7 +10,7 @@ import Testing
         var user: String?
         /// `login:password`; nil if no entry matches.
         var found: String?
-        /// False where curl 7.88 is wrong: it offers the password of another login.
+        /// False where curl 7.88 is wrong: it offers the password for a different login.
         var isRequestedByCurl = true
         var testDescription: String { text + (user.map { " as \($0)" } ?? "") }
     }
@@ -66,7 +66,7 @@ import Testing
             ]
         )
         let authorization = server.requests.first?.value(of: "authorization")
-        // A user in the address is sent with an empty password if netrc has none for it.
+        // A user name in the address is sent with an empty password if netrc has no password for it.
         let expected = example.found ?? example.user.map { $0 + ":" }
         #expect(authorization == expected.map { "Basic " + Data($0.utf8).base64EncodedString() })
     }

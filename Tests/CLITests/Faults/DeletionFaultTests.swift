@@ -299,7 +299,8 @@ import Testing
         try await fixture.expectUntouched(posts: 0)
     }
 
-    /// A token is sent only to the server that issued it: neither `--server` nor admin rights lead to another one.
+    /// A token is sent only to the server that issued it: neither `--server` nor admin rights cause it to be sent to a
+    /// different one.
     @Test(arguments: [["1"], ["1", "--as-admin"], ["--last"]])
     func aTokenIsNotSentToAnotherServer(_ arguments: [String]) async throws {
         let fixture = try await Fixture()
@@ -331,7 +332,7 @@ import Testing
         try await fixture.expectUntouched(posts: 0)
     }
 
-    /// A file that was deleted earlier needs no administrator.
+    /// A file that was deleted earlier does not require an administrator.
     @Test func aFileThatWasDeletedEarlier() async throws {
         let fixture = try await Fixture()
         try await fixture.client.delete(["1", "--yes", "--server", fixture.sandbox.baseURL]).expectSuccess("deleted")
@@ -349,7 +350,7 @@ import Testing
         #expect(!shown.errors.contains("--as-admin"))
     }
 
-    /// An entry from a copied response, from a server that reports no size.
+    /// An entry from a copied response, from a server that does not report sizes.
     @Test func adminAndAnEntryWithoutASize() async throws {
         let fixture = try await Fixture()
         let entry = try #require(try fixture.client.tokens().first)
@@ -359,7 +360,7 @@ import Testing
 
     // MARK: Admin
 
-    /// Admin deletions need no token: one that the server would reject does not prevent the deletion.
+    /// Admin deletions do not need a token: a token that the server would reject does not prevent the deletion.
     @Test func adminDeletesWhatIsVerified() async throws {
         let fixture = try await Fixture(faults: ["upload:odd-token"])
         let report = try await fixture.client.deleteAsAdmin(["1", "--yes"])

@@ -19,15 +19,15 @@ import Testing
         try await fixture.delete(["1", "--yes"]).expectSuccess("deleted")
         #expect(try sandbox.storedFiles().isEmpty)
         #expect(try fixture.tokens().isEmpty)
-        // As in an older copy of the store.
+        // The entry comes back, as from an older copy of the store.
         try FileManager.default.removeItem(atPath: fixture.dataDirectory)
         #expect(try !fixture.store().add([entry]).contains(.known))
         try await fixture.delete(["1", "--yes"]).expectSuccess("gone")
         #expect(try fixture.tokens().isEmpty)
     }
 
-    /// An admin needs no option: without a usable token, the file is compared and then deleted with admin rights. An
-    /// uploader cannot delete a file this way.
+    /// An admin does not need an option: without a usable token, the file is compared and then deleted with admin
+    /// rights. An uploader cannot delete a file this way.
     @Test(arguments: dialects, [[], ["--as-admin"]])
     func onlyAnAdminDeletesByTheListing(_ dialect: String, _ option: [String]) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
@@ -43,8 +43,9 @@ import Testing
         #expect(try fixture.tokens().isEmpty)
     }
 
-    /// The same bytes from a machine without a record of them. To the same event: D2 and D3 refuse, D1 accepts them
-    /// without a token. To another event: D2 refuses, D1 and D3 accept them without a token (trap T15).
+    /// The same bytes are uploaded from a machine without a record of them. For the same event, D2 and D3 refuse them,
+    /// and D1 accepts them without a token. For a different event, D2 refuses them, and D1 and D3 accept them without a
+    /// token (trap T15).
     @Test(arguments: [
         ("d1", "2026-03-01", "duplicate"), ("d2", "2026-03-01", "duplicate"), ("d3", "2026-03-01", "duplicate"),
         ("d1", "2026-03-02", "linked"), ("d2", "2026-03-02", "refused_duplicate"), ("d3", "2026-03-02", "linked"),

@@ -77,7 +77,7 @@ import Testing
             headers: ["Retry-After: 7"],
             ExpectedFault(6, "rate_limited", "rate limited by the server (429)", hint: "retry in 7 s")
         ),
-        // A redirect is not followed: credentials and file would go to another address.
+        // A redirect is not followed: credentials and file would go to a different address.
         Row(
             page: 307,
             "307 Temporary Redirect",

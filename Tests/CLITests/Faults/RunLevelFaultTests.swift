@@ -102,7 +102,7 @@ import Testing
         #expect(requests.count == row.requests, "\(requests)")
     }
 
-    /// Earlier uploads are kept, and the exit code is that of the failure.
+    /// Earlier uploads are kept, and the exit code reports the failure.
     @Test func aServerThatDisappearsMidRun() async throws {
         let fixture = try await BatchFixture(faults: ["upload:status=503,skip=3"])
         let files = try (0..<8).map { try fixture.file("\($0).mp4") }

@@ -77,7 +77,7 @@ import Testing
         let key = try #require(script.output.split(separator: "\n").last).split(separator: " ").last
         #expect(result.last["key_sha256"] as? String == key.map { String($0) })
 
-        // Both list the members that anyone could have changed.
+        // Both the program and the script list the members that anyone could have changed.
         let unsigned = result.last["unsigned_members"] as? [String] ?? []
         let names = [
             "capture_id", "created_at", "device_id", "level", "observed", "server", "server_capture_id", "submitted_at",
@@ -142,7 +142,7 @@ import Testing
             return Set(report.last["unsigned_members"] as? [String] ?? [])
         }
         #expect(try await unsigned().isSuperset(of: ["hash_chain", "frame_count", "duration_ms"]))
-        // The claim is true: another frame count has the same signature.
+        // The claim is true: a different frame count has the same signature.
         let body = try #require((try evidence.members()["body"] as? String).flatMap { Data(base64Encoded: $0) })
         let forged = String(decoding: body, as: UTF8.self).replacing("\"frame_count\":2", with: "\"frame_count\":9")
         try evidence.set("body", Data(forged.utf8).base64EncodedString())

@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    /// The server is another one, whatever its page contains.
+    /// This is a different server, whatever its page contains.
     @Test func aMissingRouteIsReportedAsAnotherServer() {
         let found = CaptureError(.notFound, detail: "status 404, an HTML page", httpStatus: 404)
         let error = ErrorCatalog.userFacingError(of: found, in: .registration)

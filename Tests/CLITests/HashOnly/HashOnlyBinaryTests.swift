@@ -34,7 +34,7 @@ import Testing
         #expect(try await fixture.json(["list", "--open"]).items.isEmpty)
         let shown = try await fixture.json(["show", String(id.prefix(8)), "--show-body"])
         #expect(shown.items.first?["signed"] as? Bool == true)
-        // The numbers are those that were sent.
+        // The numbers match the ones that were sent.
         let members = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
         #expect((shown.items.first?["body"] as? NSDictionary)?.isEqual(to: members) == true)
         let analyses = try [shown.items.first?["analysis"], members["depth_analysis"]].map {
@@ -435,7 +435,7 @@ import Testing
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
         #expect(try await fixture.sandbox.requests().isEmpty)
         let bare = try await fixture.json(["send", fixture.photo, "--capture-profile", "reference", "--dry-run"])
-        #expect(bare.result.exitCode == 0, "a dry run requires no choice about depth")
+        #expect(bare.result.exitCode == 0, "a dry run does not require a choice about depth")
         let notices = bare.items.first?["notices"] as? [[String: Any]] ?? []
         #expect(notices.contains { $0["code"] as? String == "recorded_as_suspicious" })
         let sent = try await fixture.json(["send", fixture.photo, "--capture-profile", "reference"])

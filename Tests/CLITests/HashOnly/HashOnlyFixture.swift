@@ -60,7 +60,8 @@ struct HashOnlyFixture: Sendable {
             .compactMap { ($0["body"] as? String).flatMap { Data(base64Encoded: $0) } }
     }
 
-    /// A program that signs with a key in the home directory, and its public key. It hangs if there is a file `hang`.
+    /// A program that signs with a key in the home directory, and its public key. It hangs if a file named `hang`
+    /// exists.
     func signer(form: String = "PEM") async throws -> (program: String, publicKey: String) {
         let home = runner.home
         let (digest, key, publicKey) = (home.file("digest"), home.file("card.pem"), home.file("card.pub"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keys that are not files: in a TPM, attested or not, and those of an external program.
+/// Keys that are not files: keys in a TPM, attested or not, and keys of an external program.
 @Suite(.prompt) struct HashOnlyKeyTests {
     private static let key = "0x81000001"
     private static let untouched = ["0x81010001", "0x81010016"]
@@ -97,7 +97,7 @@ import Testing
         #expect(try await handles(tpm) == [Self.key] + Self.untouched + ["0x81020000"])
     }
 
-    /// The tools create a key in one TPM, and the provider looks for it in another one.
+    /// The tools create a key in one TPM, and the provider looks for it in a different one.
     @Test func aNewKeyThatCannotBeRegisteredIsRemoved() async throws {
         let maker = try TPMMaker()
         let (tpm, other) = (try await SoftwareTPM.start(madeBy: maker), try await SoftwareTPM.start())
@@ -111,7 +111,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
     }
 
-    /// The tool after the one that stored the key fails, as it does after an interruption.
+    /// The tool that runs after the key was stored fails, as it does after an interruption.
     @Test func aStoredKeyIsRemovedWhenTheNextStepFails() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
@@ -131,7 +131,7 @@ import Testing
         #expect(try await handles(tpm) == Self.untouched)
     }
 
-    /// A certificate that the TPM does not store, of a P-256 endorsement key.
+    /// A certificate for a P-256 endorsement key; the TPM does not store the certificate.
     @Test func certificatesMayBeSpecified() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)
@@ -149,7 +149,7 @@ import Testing
         #expect(wrong.exitCode == 2 && wrong.errors.contains("is not a certificate"))
     }
 
-    /// Software keys can produce all of this, so a server must not assign it a higher level.
+    /// Software keys can produce all of this evidence, so a server must not assign it a higher level.
     @Test func aCertificationWithoutAttestationIsSoftware() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)
@@ -210,7 +210,7 @@ import Testing
         }
         _ = try fixture.file("hang", "")
         try #require(mkfifo(home.file("pid"), 0o600) == 0)
-        // Open in both directions, so that neither side waits for the other one.
+        // Opened in both directions so that neither side waits for the other.
         let pipe = try FileHandle(forUpdating: URL(filePath: home.file("pid")))
         let command = isRegistering ? register : ["send", fixture.photo, "--no-depth"]
         let child = try fixture.runner.start(["hash-only"] + command + ["--json"])

@@ -141,7 +141,7 @@ import Testing
         let profiles = "profiles: {p: {\(service.rawValue): '\(Self.b)', user: u}, q: {server: '\(Self.a)'}}"
         let selected = try await resolve(file: profiles, environment: [service.environmentVariable: Self.b])
         #expect(selected.profile?.value == "p" && selected.user?.value == "u")
-        // A misspelled address is refused: the command would run against another server.
+        // A misspelled address is refused: the command would run against a different server.
         await #expect(throws: SettingsError.self) {
             try await resolve(file: "\(service.rawValue)s: '\(Self.b)'")
         }

@@ -41,7 +41,7 @@ import Testing
         Refusal("server: ftp://a", line: 1, key: "server", value: "ftp://a", "neither http nor https"),
         // URLs of photo servers may have a path; those of upload servers may not.
         Refusal("uploads_url: https://a/api", line: 1, key: "uploads_url", value: "https://a/api", "https://a"),
-        // Not even in a profile that is not in use.
+        // An invalid value is refused even in a profile that is not in use.
         Refusal(
             "profiles:\n  idle:\n    retries: x",
             line: 3,

@@ -168,7 +168,7 @@ func resolve(
         #expect(overridden.addresses[.uploadsURL] == Setting(value: "https://flag.example", origin: .flag))
     }
 
-    /// Otherwise the key of the photo server would be sent to the upload server.
+    /// If the environment's server were used, the photo server's key would be sent to the upload server.
     @Test func theServerOfTheEnvironmentIsNotUsedForAServiceWithItsOwn() async throws {
         let file = "sync_url: https://sync.example\nlibrary_url: https://albums.example"
         let settings = try await resolve(file: file, environment: ["MEDIACTL_SERVER": "https://up.example"])

@@ -83,7 +83,7 @@ import Testing
         await #expect(throws: SettingsError.self) { try await resolve(file: "", environment: [name: "canary"]) }
     }
 
-    /// Such variables may belong to scripts around this program, or to its build.
+    /// Unrelated variables may belong to scripts around mediactl, or to its build.
     @Test func unrelatedVariablesAreIgnored() async throws {
         let environment = [
             "MEDIACTL_RECORD": "1", "MEDIACTL_WARNINGS_AS_ERRORS": "1", "MEDIACTL_XYZZY": "1", "RETRYS": "1",

@@ -69,7 +69,7 @@ import Testing
         #expect((try? FileManager.default.contentsOfDirectory(atPath: path)) == (hasDirectory ? names : nil))
     }
 
-    /// Neither a mistyped `--data-dir` nor a mistyped file must create anything.
+    /// Neither a mistyped `--data-dir` nor a mistyped file may create anything.
     @Test(
         arguments: [
             (["backup"], Int32(12), "there is no token store in"),
@@ -168,7 +168,7 @@ import Testing
         #expect(!repair.output.contains("\\u{a}"), "\(repair)")
     }
 
-    /// The file in place of a store that has a backup, and the output of a repair about it.
+    /// A file that replaces a store with a backup, and what a repair prints about it.
     struct Replacement: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let damage: String
@@ -219,7 +219,7 @@ import Testing
         let listed = try await runner.run(["uploads", "list", "--json"])
         #expect(listed.exitCode == 0 && listed.lines.count == 1, "\(listed)")
         #expect(try Data(contentsOf: URL(filePath: elsewhere)) == before)
-        // Its tokens can be restored by hand.
+        // The tokens in the unchanged file can be restored by hand.
         #expect(try await runner.run(["store", "restore", elsewhere]).output.contains("restored 2 delete tokens"))
     }
 
@@ -233,7 +233,7 @@ import Testing
 
     // MARK: A missing store
 
-    /// The first command creates an empty store; later commands print the same.
+    /// The first command creates an empty store; later commands print the same hint.
     @Test func aMissingStoreWithABackupIsReported() async throws {
         try fill()
         let made = try await runner.run(["store", "backup", "--json"])
@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    /// Looking for a backup to suggest must not fail the requested command.
+    /// Looking for a backup to suggest must not make the requested command fail.
     @Test func anUnreadableBackupIsNotAnErrorOfAnEmptyStore() async throws {
         try fill()
         let made = try await runner.run(["store", "backup", "--json"])

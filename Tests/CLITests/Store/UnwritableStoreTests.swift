@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Without a store
 
-    /// An empty list requires no writing.
+    /// An empty list can be printed without writing.
     @Test(
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [true, false],

@@ -39,7 +39,7 @@ import Testing
         #expect(try await fixture.run("logout").exitCode == 0)
         // The key in the environment is sufficient without a login.
         #expect(try await fixture.run("sync", "status", extra: ["MEDIACTL_API_KEY": Self.key]).exitCode == 0)
-        // A password of another service is not a key.
+        // A password for another service is not a key.
         #expect(try await fixture.run("sync", "status", extra: ["MEDIACTL_PASSWORD": Self.key]).exitCode == 4)
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(try await fixture.run("sync", "status").exitCode == (isKept ? 0 : 4))
     }
 
-    // A server with Basic, such as GigHive, is not a PhotoSync server.
+    // A server with Basic authentication, such as GigHive, is not a PhotoSync server.
     @Test func aServerWithPasswordsNeedsNoLogin() async throws {
         let sandbox = try await SandboxProcess.start()
         let runner = try BinaryRunner()

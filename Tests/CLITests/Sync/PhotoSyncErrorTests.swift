@@ -33,7 +33,7 @@ import Testing
         #expect(hint.contains("mediactl login"))
     }
 
-    // The limit of 1 GiB is that of upload servers.
+    // The limit of 1 GiB applies only to upload servers.
     @Test func aRequestThatIsTooLargeHasTheLimitOfPhotos() {
         let hint = ErrorCatalog.userFacingError(of: PhotoSyncError(.payloadTooLarge, httpStatus: 413)).hint
         #expect(hint?.contains("50 MiB") == true && hint?.contains("1 GiB") == false)

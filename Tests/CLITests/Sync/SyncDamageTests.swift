@@ -155,7 +155,8 @@ import Testing
         #expect(try await fixture.json("sync", "verify", "--server-content").count("server_damaged") == 0)
     }
 
-    /// The server's copy of a photo that was uploaded damaged is as damaged: another upload would not help.
+    /// If a photo was already damaged when it was uploaded, the server's copy is just as damaged: another upload would
+    /// not help.
     @Test func aPhotoThatWasUploadedDamagedIsNotRepaired() async throws {
         let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try Data(SmallPhoto.jpeg("photo a").dropLast(20)).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
@@ -180,7 +181,7 @@ import Testing
         #expect(try await fixture.json("sync", "verify", "--server-content").count("server_damaged") == 1)
     }
 
-    /// One wrong byte of one transfer is not a damaged file.
+    /// One wrong byte in one transfer does not mean that the file is damaged.
     @Test func aDamagedTransferIsRepeatedBeforeItIsReported() async throws {
         let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
@@ -256,7 +257,8 @@ import Testing
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 0)
     }
 
-    /// A server that records no owner refuses the file of the upload, and deletes it within the hour (contract 3.5).
+    /// A server that does not record owners refuses access to the uploaded file, and deletes it within the hour
+    /// (contract 3.5).
     @Test func aRepairStopsAtTheOwnershipDefect() async throws {
         let fixture = try await SyncFixture.loggedIn(arguments: ["--photosync", "published"])
         let directory = try fixture.photos("a.jpg", "b.jpg")
@@ -290,7 +292,8 @@ import Testing
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 3)
     }
 
-    /// After an interrupted repair, another user has uploaded the same bytes, and the server refuses that file.
+    /// After an interrupted repair, another user has uploaded the same bytes, and the server refuses access to that
+    /// file.
     @Test func aPhotoOfAnotherUserIsNotTheOwnershipDefect() async throws {
         let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "b.jpg")
         #expect(try await fixture.json("sync", "push", "\(directory)/a.jpg").states == ["uploaded"])
@@ -326,12 +329,12 @@ import Testing
         #expect(text.errors.contains("restore changed originals from a backup") && !text.errors.contains("error:"))
         #expect(text.errors.contains("mediactl sync push --changed \(path)\n"))
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 0)
-        // A file with another date but the uploaded bytes qualifies.
+        // A file with a different date but the uploaded bytes qualifies.
         try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: path))
         #expect(try await fixture.json("sync", "repair", "--yes").states == ["repaired"])
     }
 
-    /// The server's copy of a repaired photo carries the old ID, and is a copy of the photo with the new one.
+    /// The server's copy of a repaired photo carries the old ID, and is a copy of the photo with the new ID.
     @Test func aReplacedPhotoIsNotDeleted() async throws {
         let original = "\(directory)/a.jpg"
         try FileManager.default.moveItem(atPath: original, toPath: original + ".away")

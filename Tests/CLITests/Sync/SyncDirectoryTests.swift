@@ -57,7 +57,7 @@ import Testing
         #expect(try await fixture.run("sync", "download", "--missing", "--output", directory).exitCode == 0)
         let result = try await fixture.run("sync", directory)
         #expect(result.exitCode == 0)
-        // The plan repeats no message of the run.
+        // The plan does not repeat any message from the run.
         #expect(result.errors.components(separatedBy: "3 already on the server").count == 2)
         #expect(result.errors.components(separatedBy: "nothing to download").count == 2)
         try Data("a new photo".utf8).write(to: URL(fileURLWithPath: directory + "/new.jpg"))
@@ -83,7 +83,7 @@ import Testing
         #expect(try String(contentsOfFile: directory + "/2019/08/beach.jpg", encoding: .utf8) == "a beach")
         #expect(try await fixture.sandbox.photos().map(\.originalFilename).sorted() == ["a.jpg", "b.jpg", "beach.jpg"])
 
-        // A later run prompts for nothing, and finds nothing to do.
+        // A later run does not prompt, and finds nothing to do.
         let second = try await fixture.json("sync", directory)
         #expect(second.result.exitCode == 0 && part("push", of: second)["uploaded"] as? Int == 0)
         #expect(part("push", of: second)["present"] as? Int == 3)
@@ -91,7 +91,7 @@ import Testing
         #expect(try await fixture.requests("POST", "/api/photos/upload") == 2)
     }
 
-    /// The parts report the same as the separate commands.
+    /// Each part reports the same values as the corresponding command.
     @Test func theSummaryHasAllKeysOfItsParts() async throws {
         for name in ["film.mov", "a.xmp"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
         _ = try await fixture.run("sync", directory, "--yes")

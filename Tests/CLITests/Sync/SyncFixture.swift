@@ -14,7 +14,7 @@ struct SyncFixture: Sendable {
         var last: [String: Any] { records.last ?? [:] }
         var error: [String: Any] { last["error"] as? [String: Any] ?? [:] }
 
-        /// A number of the last record.
+        /// A number in the last record.
         func count(_ name: String) -> Int? { last[name] as? Int }
 
         /// The states of the items, sorted.
@@ -99,7 +99,7 @@ struct SyncFixture: Sendable {
         return path
     }
 
-    /// How often the server received such requests.
+    /// The number of such requests that the server received.
     func requests(_ method: String, _ path: String) async throws -> Int {
         try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
     }

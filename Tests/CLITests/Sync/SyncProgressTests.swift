@@ -8,7 +8,7 @@ import Testing
         PullProgress(photos: photos, pages: 1, expected: expected, attempt: attempt)
     }
 
-    // Calculated by hand: 400 photos in 2 s are 200/s, and the 600 others take 3 s.
+    // Calculated by hand: 400 photos in 2 s are 200/s, and the other 600 take 3 s.
     @Test func pullShowsCountRateAndTimeLeft() throws {
         let test = try TestConsole()
         let console = test.console(environment: ["TERM": "xterm"], isTerminal: true)

@@ -109,7 +109,7 @@ import Testing
     }
 
     /// One error is one failure.
-    // 50 MiB is the server's limit (contract 3.2); the file has one byte more.
+    // 50 MiB is the server's limit (contract 3.2); the file is one byte larger.
     @Test func largePhotosAreCountedAsFailed() async throws {
         let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "over50.jpg")
         try #require(truncate(directory + "/over50.jpg", 52_428_801) == 0)
@@ -230,8 +230,8 @@ import Testing
         #expect(verify.errors.contains(command), "\(verify.errors)")
     }
 
-    /// After the download, the note is about the changed file. The server has rewritten the photo, so the download has
-    /// other bytes than the upload.
+    /// After the download, the note is about the changed file. The server has rewritten the photo, so the downloaded
+    /// bytes differ from the uploaded ones.
     @Test(arguments: ["upload", "remove", "replace"])
     func aChangedCopyIsReportedUntilItsHintsWereFollowed(action: String) async throws {
         let fixture = try await SyncFixture.loggedIn()

@@ -9,7 +9,7 @@ import Testing
 
     private static let taken = #""dateTaken":"2019-08-01T10:15:00Z""#
 
-    /// Two photos of alice with thumbnails, one without, all of August 2019, in the index.
+    /// Indexes three of alice's photos from August 2019: two with a thumbnail, and one without.
     init() async throws {
         fixture = try await SyncFixture.loggedIn()
         var ids: [String] = []
@@ -44,7 +44,7 @@ import Testing
         #expect(try files(target) == ids.prefix(2).map(name).sorted())
         let stored = try Data(contentsOf: URL(fileURLWithPath: "\(target)/\(name(ids[0]))"))
         #expect(stored == Data(SmallPhoto.jpeg))
-        // The request of the contract, with the key; the web address needs a cookie.
+        // The request is the one in the contract, with the key; the web address requires a cookie.
         #expect(try await fixture.requests("GET", "/api/photos/\(ids[0])/thumbnail") == 1)
         #expect(try await fixture.requests("GET", "/api/web/") == 0)
         #expect(try await fixture.requests("GET", "/api/photos/\(ids[0])/download") == 0)

@@ -218,7 +218,7 @@ import Testing
         #expect(try fixture.links("Tapes – T").count == 2)
     }
 
-    // R13: an album that cannot be read is reported, and does not prevent the check of the others.
+    // R13: an album that cannot be read is reported, and does not prevent the others from being checked.
     @Test func damagedAlbumsAreUnknown() async throws {
         _ = try await fixture.run("create", "Other")
         for name in ["T", "Other"] { _ = try await fixture.json("add", name, try fixture.original("\(name).jpg")) }

@@ -54,7 +54,7 @@ import Testing
         let inserted = try await fixture.json("insert", "T", "--at", "1", try fixture.original("c.jpg"))
         #expect(inserted.items.first?["position"] as? Int == 1)
         #expect(try await fixture.names("T") == ["a.jpg", "c.jpg", "b.jpg"])
-        // R7 of the command line: clamped to 0…count.
+        // R7 on the command line: the position is clamped to 0…count.
         _ = try await fixture.run("insert", "T", "--at", "-5", try fixture.original("d.jpg"))
         #expect(try await fixture.names("T") == ["d.jpg", "a.jpg", "c.jpg", "b.jpg"])
         let moved = try await fixture.json("move", "T", "#4", "--to", "0")
@@ -176,7 +176,7 @@ import Testing
         try FileManager.default.removeItem(atPath: archive + "/other.jpg")
         let gone = try await fixture.run("verify")
         #expect(gone.exitCode == 1 && gone.output.contains("\"T\": original of clip 1 is missing: "), "\(gone)")
-        // No repair can find it.
+        // No repair can find the original.
         #expect(gone.errors.contains("1 problem found\n"), "\(gone.errors)")
         #expect(gone.errors.contains("1 original is missing; to search: mediactl tapes relink --in DIR"))
         #expect(try await fixture.run("show", "T").errors.contains("the original of 1 clip is missing"))
@@ -214,7 +214,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: fixture.runner.home.file("t.mp4")))
     }
 
-    // R13: a tape with a pending album gets it with an export; an existing album is not changed.
+    // R13: a tape with a pending album gets the album when it is exported; an existing album is not changed.
     @Test func exportCreatesThePendingAlbum() async throws {
         let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"), "--no-album")

@@ -116,7 +116,7 @@ import Testing
         #expect(AlbumWarning(saved: Formats.count(count, "clip"), count: count, outcome)?.text == text)
     }
 
-    /// The remedies of a folder do not help with a server, nor those of another cause.
+    /// Remedies for a folder do not help with a server, and neither do remedies for a different cause.
     @Test(
         arguments: [
             (

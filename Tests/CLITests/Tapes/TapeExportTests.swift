@@ -151,7 +151,7 @@ import Testing
         #expect(full.output.contains("\"kind\": \"Audio\""))
     }
 
-    // The trims were chosen for another video.
+    // The trims were chosen for a different video.
     @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
     func replacedOriginalsAreReportedAndFound() async throws {
         let (fixture, originals) = try await twoTapes()

@@ -46,7 +46,7 @@ import Testing
         #expect(report.albums.isEmpty && report.assets.count == 3 && report.violations.isEmpty)
     }
 
-    /// The key is found by the address given to `library init`, and by that of the requests.
+    /// The key is found by the address given to `library init`, and by the address used in requests.
     @Test(arguments: ["", "/", "/api"])
     func theKeyIsDeletedByTheAddressOfTheServer(_ path: String) async throws {
         #expect(try await fixture.run("library", "init", "--api-key-file", try key("key-1")).exitCode == 0)
@@ -68,7 +68,7 @@ import Testing
         var fixture = fixture
         fixture.runner.environment["MEDIACTL_LIBRARY_URL"] = nil
         for (name, value) in environment { fixture.runner.environment[name] = value ?? server.address }
-        // The same server in other forms.
+        // Other forms of the server's address.
         for url in ["", "/", "/api"].map({ server.address + $0 }) {
             let words = ["tapes", "library", "init", "--library-url", url, "--api-key-file", try key("key-1")]
             let result = try await fixture.runner.run(words)
@@ -87,7 +87,7 @@ import Testing
         #expect(added.exitCode == 0 && added.errors.contains("to set it up: \(command)\n"), "\(added.errors)")
     }
 
-    // R9, R11: deleting without the flag sends no request; listing never does.
+    // R9, R11: deleting without the flag does not send a request, and listing never sends one.
     @Test func unreachableLibrariesDoNotPreventTapeChanges() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]
         _ = try await fixture.run("create", "T")
@@ -95,7 +95,7 @@ import Testing
         let added = try await fixture.json("add", "T", try fixture.original("a.jpg"), extra: environment)
         #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "unreachable", "\(added.result)")
         #expect(added.result.errors.contains("1 clip saved; its album was not updated (library unreachable"))
-        // No tape was updated: the exit code is that of the reason.
+        // No tape was updated: the exit code depends on the reason.
         for words in [["reconcile", "--apply"], ["library", "grant"]] {
             try await server.add(faults: ["method": "POST", "path": "/albums.*", "status": 503])
             let stopped = try await fixture.runner.run(["tapes"] + words, extra: environment)
@@ -152,7 +152,7 @@ import Testing
             "method": "POST", "path": "/assets$", "status": 413, "drain": true, "type": "text/html",
             "body": "<html><head><title>413 Request Entity Too Large</title></head></html>",
         ])
-        // The first four bytes of an image, and its name.
+        // The file consists of the first four bytes of an image, and its name.
         let path = try fixture.original("a.jpg")
         let added = try await fixture.json("add", "T", path, extra: environment)
         #expect(added.result.exitCode == 0 && added.last["album"] as? String == "partly", "\(added.result)")
@@ -215,7 +215,7 @@ import Testing
         #expect(json.items.first?["finding"] as? String == "assets_missing" && json.result.exitCode == 1)
     }
 
-    // 6.4: the exit code is that of the status, and 6 for no response or a page from a proxy.
+    // 6.4: the exit code depends on the status; it is 6 if there is no response, or if a proxy sends a page.
     @Test(
         arguments: [
             (503, 7, true), (429, 6, true), (404, 5, false), (302, 1, false), (401, 4, false), (200, 6, true),

@@ -204,7 +204,7 @@ import Testing
         let previewed = try await fixture.json("repair", "-n")
         #expect(previewed.result.exitCode == 0 && previewed.states == Array(repeating: "planned", count: 4))
         #expect(try await fixture.json("verify").items.count == 4)
-        // The old meaning: the album has no pending updates.
+        // `reconcile` keeps its old meaning: the album has no pending updates.
         #expect(try await fixture.json("reconcile").items.isEmpty)
 
         let repaired = try await fixture.json("repair")

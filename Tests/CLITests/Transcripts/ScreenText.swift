@@ -10,7 +10,7 @@ struct ScreenText {
     private var column = 0
     private var colored: (name: String, text: String)?
 
-    /// Names of ECMA-48 8.3.117, as far as the program uses them.
+    /// Names from ECMA-48 8.3.117 for the attributes that the program uses.
     private static let names = ["1": "bold", "2": "dim", "31": "red", "32": "green", "33": "yellow"]
 
     init(_ stream: String) {

@@ -24,7 +24,7 @@ struct TranscriptNames {
         text = text.replacing(/127\.0\.0\.1_[0-9]{5}/, with: "media.test_8080")
         text = text.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/) { Self.masked($0.0) }
         text = text.replacing(/\b[0-9a-f]{8}-[0-9a-f-]+(?=[…~])/.wordBoundaryKind(.simple)) { Self.masked($0.0) }
-        // Hashes, and the first characters of hashes and IDs. Unicode's boundaries are also between digits and
+        // Hashes, and the first characters of hashes and IDs. Unicode's word boundaries would also separate digits from
         // letters.
         text = text.replacing(/\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{8})\b/.wordBoundaryKind(.simple)) {
             Self.masked($0.0)

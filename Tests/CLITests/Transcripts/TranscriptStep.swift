@@ -10,15 +10,15 @@ import Testing
 /// needs --yes without a terminal), `no`, `look`, `prepare`, `keep` and `remove`.
 struct TranscriptStep: Sendable {
     enum Purpose: Sendable {
-        /// It succeeds. Shown on the pipe and on every terminal.
+        /// The step succeeds. Shown on the pipe and on every terminal.
         case success
-        /// It is rejected, or fails.
+        /// The step is rejected, or fails.
         case refusal
-        /// It is a dry run, or writes records. It is run only on the pipe, and must not change anything.
+        /// The step is a dry run, or writes records. It is run only on the pipe, and must not change anything.
         case look
-        /// It prepares the following steps, and is not shown.
+        /// The step prepares the following steps, and is not shown.
         case preparation
-        /// It deletes the photo with this name on the photo server. It is not a command.
+        /// The step deletes the photo with this name on the photo server. It is not a command.
         case removal
     }
 

@@ -70,7 +70,7 @@ import Testing
             try text.write(toFile: path, atomically: true, encoding: .utf8)
         }
         let recorded = try String(contentsOfFile: path, encoding: .utf8)
-        // On a slow machine ages are printed in minutes, which are wider: the words are compared, and not their
+        // On a slow machine ages are printed in minutes, which are wider: the words are compared, but not their
         // columns.
         let isSlow = sessions.values.contains { $0.contains { TranscriptNames.isSlow($0.raw) } }
         #expect(isSlow ? Self.squeezed(text) == Self.squeezed(recorded) : text == recorded)
@@ -92,7 +92,7 @@ import Testing
             case .dumb: #expect(!entry.raw.contains("\u{1b}"), comment)
             // Progress is redrawn without color: NO_COLOR concerns only color (no-color.org).
             case .withoutColor: #expect(!entry.raw.contains(/\u{1b}\[[0-9;]*m/), comment)
-            // Except for the name of albums, which is the same in every locale.
+            // Except for album names, which are the same in every locale.
             case .withoutUTF8: #expect(entry.raw.replacing("Tapes – ", with: "").utf8.allSatisfy { $0 < 0x80 }, comment)
             default: break
             }

@@ -64,7 +64,7 @@ struct BatchFixture {
         return result.output
     }
 
-    /// A new event link of the sandbox.
+    /// A new event link for the sandbox.
     func eventLink() async throws -> String {
         let response = try await control("POST", "event-links", "2026-03-01,Tus,wedding")
         let object = try JSONSerialization.jsonObject(with: Data(response.utf8)) as? [String: Any]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Sources of the files of an upload: directories, lists, manifests, shards.
+/// Sources of the files to upload: directories, lists, manifests, shards.
 @Suite struct InputTests {
     let fixture: BatchFixture
 

@@ -144,7 +144,7 @@ import Testing
         #expect(planned.errors.contains("is being uploaded by another mediactl process"), "\(planned)")
     }
 
-    /// The summary does not count it as uploaded.
+    /// The summary does not count the file as uploaded.
     @Test func aFinishedUploadIsNotResumed() async throws {
         let (fixture, id) = try await interruptedFixture()
         let command = ["uploads", "resume", id] + fixture.login
@@ -161,7 +161,8 @@ import Testing
         }
     }
 
-    /// An error is reported even if the upload was canceled before; one that the server still has is resumed.
+    /// An error is reported even if the upload was canceled before; a canceled upload that the server still has is
+    /// resumed.
     @Test func aCanceledUploadIsResumedUnlessItsFileHasChanged() async throws {
         let (fixture, id) = try await interruptedFixture()
         let database = fixture.runner.home.file("data/mediactl/tokens.sqlite")
@@ -257,7 +258,7 @@ import Testing
         try await expectNoUploads(fixture)
     }
 
-    /// Neither status nor resume claims that it can be resumed.
+    /// Neither status nor resume claims that the upload can be resumed.
     @Test func anUploadThatCanOnlyBeDiscardedIsNotResumable() async throws {
         let (fixture, file, id) = try await killedFixture()
         let before = try await fixture.runner.run(["uploads", "status", "--dry-run"])
@@ -298,7 +299,7 @@ import Testing
                 "\(second)"
             )
         }
-        // Nor is it resumed.
+        // The upload is not resumed either.
         for options in [[], ["--dry-run"]] {
             let resumed = try await fixture.runner.run(["uploads", "resume", id] + options + fixture.login)
             #expect(resumed.exitCode == 10 && resumed.output.isEmpty, "\(resumed)")

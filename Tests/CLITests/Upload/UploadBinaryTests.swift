@@ -199,7 +199,7 @@ import Testing
         #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
-    /// SQLite writes to a moved database as before; the next command opens another one.
+    /// SQLite writes to a moved database as before; the next command opens a different one.
     @Test func aTokenIsKeptIfTheStoreIsMovedDuringTheUpload() async throws {
         let fixture = try await Fixture(faults: ["upload:delay-response=600"])
         let child = try fixture.runner.start(["upload", fixture.file] + fixture.login)

@@ -46,7 +46,7 @@ import Testing
         #expect(items.allSatisfy { $0["verified"] is NSNull })
     }
 
-    /// Such files are neither listed nor missing.
+    /// Files that were not uploaded are neither listed nor missing.
     @Test func filesThatWereNotUploadedAreNotCompared() async throws {
         let fixture = try await BatchFixture()
         let report = fixture.runner.home.file("report.json")
@@ -69,7 +69,7 @@ import Testing
         let good = try await fixture.runner.run(["uploads", "verify", "--json"] + fixture.login)
         #expect(good.exitCode == 0)
         for line in good.lines { try JSONSchemaTests.expectExactShape(line, schema: "uploads-verify") }
-        // An administrator deletes one of them.
+        // An administrator deletes one of the files.
         let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         let lost = try #require(items[1]["file_id"] as? Int)
         let deletion = try await ChildProcess.run(

@@ -265,7 +265,7 @@ import Testing
         #expect(profile == line.replacing("mediactl", with: "mediactl --profile p"))
     }
 
-    /// Only commands that accept them have the library, or the profile of the capture server.
+    /// The library and the capture server's profile are only in commands that accept them.
     @Test(
         arguments: [
             ("to retry: mediactl tapes reconcile --apply", "to retry: mediactl tapes reconcile LIBRARY --apply"),
@@ -297,7 +297,7 @@ import Testing
         #expect(places == expected.replacing("mediactl ", with: "mediactl --data-dir /d "))
     }
 
-    /// A name with a control character is not escaped as in messages: that would be another directory.
+    /// A name with a control character is not escaped as in messages: that would be a different directory.
     @Test(arguments: [
         ("", "''"), ("/d", "/d"), ("d d", "'d d'"), ("d'd", #"'d'\''d'"#), ("d\u{1b}d", #"$'d\033d'"#),
         (RawArguments.text(of: [0xff]), #"$'\377'"#),

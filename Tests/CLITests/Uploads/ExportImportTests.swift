@@ -71,7 +71,7 @@ import Testing
         let again = try await second.run(["import", file])
         #expect(again.output == "imported 0 delete tokens, 3 already stored\n")
         #expect(try rows(second) == rows(first))
-        // The same export, byte for byte.
+        // The second machine writes the same export, byte for byte.
         #expect(try await second.run(["export", "--output", second.file("copy")]).exitCode == 0)
         #expect(try Data(contentsOf: url(second.file("copy"))) == Data(contentsOf: url(file)))
     }
@@ -183,7 +183,7 @@ import Testing
         )
         #expect(result.exitCode == 0)
         let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
-        // It is written under a temporary name and renamed, and the rename must be on the disk as well.
+        // The file is written under a temporary name and renamed, and the rename must be on the disk as well.
         let written = try #require(lines.firstIndex { $0.contains("fsync(") && $0.contains(".part>") })
         let named = try #require(lines.firstIndex { $0.contains("renameat2(") && $0.contains("tokens.jsonl") })
         let kept = try #require(lines[named...].firstIndex { $0.contains("fsync(") })
@@ -200,7 +200,7 @@ import Testing
         let directory = machine.file("backup")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         let file = directory + "/tokens.jsonl"
-        // The sync of the file succeeds; that of its directory fails.
+        // The sync of the file succeeds, but the sync of its directory fails.
         let strace = ["/usr/bin/strace", "-f", "-P", directory, "-e", "trace=fsync", "-o", machine.file("trace")]
         let result = try await machine.runner.run(
             ["uploads", "export", "--output", file],
@@ -266,7 +266,7 @@ import Testing
     }
 
     @Test func theAddressIsNormalizedAsInARequest() async throws {
-        // 443 is the port of https; an internationalized name is stored in punycode.
+        // 443 is the default port for https; an internationalized name is stored in punycode.
         var entry = try entry(1, host: "gighive.app")
         entry.baseURL = "https://GigHive.app:443/"
         let line = String(decoding: TokenExport.line(entry), as: UTF8.self)

@@ -208,7 +208,7 @@ import Testing
         #expect(try await counts() == (2, 2))
         let note = try await runner.run(["uploads", "status", "--dry-run"])
         #expect(note.errors.contains("2 uploads can be resumed: mediactl uploads resume --all"))
-        // Another process is sending one of them.
+        // Another process is sending one of the uploads.
         let lock = try #require(try UploadLock.acquire(records[0].uploadID, in: directory))
         #expect(try await counts() == (1, 1))
         lock.release()

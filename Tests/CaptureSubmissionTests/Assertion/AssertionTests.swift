@@ -109,7 +109,7 @@ struct AssertionTests {
 
     private static let digest = SHA256Digest(hex: SamplePayload.hash)
 
-    @Test("an assertion contains relying party and counter, and is valid for its key, digest and relying party only")
+    @Test("an assertion has the relying party and the counter, and is valid only for its key, digest and relying party")
     func signing() async throws {
         let signer = try KeySigner()
         let digest = try #require(Self.digest)
@@ -133,7 +133,7 @@ struct AssertionTests {
         #expect(!raised.isValid(for: digest, rpID: "mediactl-1", key: signer.publicKey), "the counter is signed")
     }
 
-    @Test("a signer that uses another key, or returns something else, is detected before anything is sent")
+    @Test("a signer that uses a different key, or returns something else, is detected before anything is sent")
     func wrongSigner() async throws {
         let digest = try #require(Self.digest)
         let publicKey = try KeySigner().publicKey

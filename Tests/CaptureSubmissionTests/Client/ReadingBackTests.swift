@@ -61,7 +61,7 @@ struct ReadingBackTests {
         }
     }
 
-    @Test("a response about another capture is invalid")
+    @Test("a response about a different capture is invalid")
     func another() async throws {
         let (server, client) = try RecordingServer(.data(200, Self.capture)).withClient()
         await expectFailure(.unexpectedResponse) {
@@ -79,7 +79,7 @@ struct ReadingBackTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("values of another type or meaning are omitted")
+    @Test("values with an unexpected type or meaning are omitted")
     func odd() async throws {
         let server = try RecordingServer(
             .data(

@@ -33,7 +33,10 @@ struct RegistrationTests {
         #expect(server.requests.map(\.line) == ["GET /base/api/v1/devices/challenge"])
     }
 
-    @Test("any other challenge is invalid", arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"])
+    @Test(
+        "a challenge in any other form is invalid",
+        arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"]
+    )
     func noChallenge(_ data: String) async throws {
         let server = try RecordingServer(.data(200, data))
         await expectFailure(.unexpectedResponse) { _ = try await server.client().challenge() }

@@ -70,7 +70,7 @@ struct SubmissionTests {
         #expect(request.value(of: "x-request-id") == Self.requestID)
     }
 
-    @Test("a dry run's body, and one that was not built here, are not sent")
+    @Test("a dry run's body, and a body that was not built here, are not sent")
     func unsigned() async throws {
         let (server, client) = try RecordingServer(.data(202, "{}")).withClient()
         let unsigned = try SamplePayload.photo().body(for: .mediactl1, assertion: Assertion.placeholder)

@@ -52,7 +52,7 @@ struct HashOnlyBodyTests {
         #expect(try !text(.reference).contains("status"))
     }
 
-    @Test("a place is sent in mediactl-1 only (M5)")
+    @Test("a place is sent only in mediactl-1 (M5)")
     func place() async throws {
         let payload = try SamplePayload.disclosing(CaptureMetadata(location: .place(city: "Zürich", country: "CH")))
         #expect(
@@ -102,7 +102,10 @@ struct HashOnlyBodyTests {
 
     // MARK: Size
 
-    @Test("10,239 bytes are accepted, 10,240 are not; the parts add up", arguments: CaptureProfile.allCases)
+    @Test(
+        "10,239 bytes are accepted, but 10,240 are not; the sizes of the parts match the total",
+        arguments: CaptureProfile.allCases
+    )
     func limit(_ profile: CaptureProfile) async throws {
         let payload = { (length: Int) in
             try SamplePayload.disclosing(CaptureMetadata(deviceModel: String(repeating: "m", count: length)))

@@ -52,7 +52,7 @@ struct NumberSpellingTests {
     }
 
     @Test(
-        "canonical members are in the order of UTF-16 code units, which differs from that of scalars (RFC 8785 section 3.2.3)"
+        "canonical members are in the order of UTF-16 code units, not of scalars (RFC 8785 section 3.2.3)"
     )
     func order() {
         let names = ["\u{20ac}", "\r", "\u{fb33}", "1", "\u{1f600}", "\u{80}", "\u{f6}"]

@@ -22,12 +22,12 @@ extension RecordingServer.Response {
 }
 
 extension RecordingServer {
-    /// A client of the server, with a path in the URL, without delays between attempts.
+    /// A client for the server, with a path in the URL, and without delays between attempts.
     func client(timeouts: TransferTimeouts = TransferTimeouts()) throws -> CaptureClient {
         try Self.client(of: address + "/base", timeouts: timeouts)
     }
 
-    /// The server, and a client of it.
+    /// The server, and a client for it.
     func withClient() throws -> (server: RecordingServer, client: CaptureClient) { (self, try client()) }
 
     static func client(

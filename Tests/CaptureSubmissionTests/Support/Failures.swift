@@ -1,7 +1,7 @@
 import CaptureSubmission
 import Testing
 
-/// Expects an error by its code, like `#expect(throws:)` by its type.
+/// Expects an error with a given code, as `#expect(throws:)` expects an error of a given type.
 @discardableResult
 func expectFailure(
     _ code: OutcomeCode,

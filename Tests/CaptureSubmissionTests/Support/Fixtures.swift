@@ -1,15 +1,15 @@
 import Foundation
 import TestSupport
 
-/// Files of `fixtures/`.
+/// Files in `fixtures/`.
 enum Fixtures {
-    /// The bytes of one of them.
+    /// The bytes of one file.
     static func bytes(_ path: String) throws -> [UInt8] {
         Array(try Repository.data("fixtures/\(path)"))
     }
 }
 
-/// One entry of `hash-only-canonical`: a body, and the bytes that the reference server's own code signs of it.
+/// One entry of `hash-only-canonical`: a body, and the bytes in it that the reference server's own code signs.
 struct SigningVector: Decodable, Sendable, CustomStringConvertible {
     let name: String
     let request_body: String

@@ -4,7 +4,7 @@ import MediaCrypto
 /// A key in memory.
 struct KeySigner: CaptureSigner {
     let key: SigningKey
-    /// Its claimed public key.
+    /// The claimed public key.
     let publicKey: VerifyingKey
 
     init() throws {

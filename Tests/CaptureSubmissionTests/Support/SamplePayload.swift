@@ -32,7 +32,7 @@ enum SamplePayload {
         return payload
     }
 
-    /// The same example as a video.
+    /// The worked example as a video.
     static func video(_ change: (inout HashOnlyPayload) -> Void = { _ in }) throws -> HashOnlyPayload {
         guard let chain = SHA256Digest(hex: String(repeating: "c", count: 64)) else { throw Unusable() }
         return try photo { payload in
@@ -63,7 +63,7 @@ enum SamplePayload {
 
     struct Unusable: Error {}
 
-    /// A body of contract 1.2 as a payload, parsed by Foundation; nil if it has values that a payload cannot
+    /// The payload in a body (contract 1.2), parsed by Foundation; nil if the body has values that a payload cannot
     /// represent.
     static func reading(_ body: String) -> HashOnlyPayload? {
         guard let top = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any],

@@ -33,8 +33,8 @@ struct ConsoleSession {
     }
 
     /// Whether output has the expected lines. Runs of spaces count as one: tables are as wide as their longest entry.
-    /// Values that differ between runs count as equal if they have the same form. Lines of progress, which only a run
-    /// of more than a second prints, are ignored.
+    /// Values that differ between runs count as equal if they have the same form. Progress lines, which only runs of
+    /// more than a second print, are ignored.
     static func matches(_ output: String, _ expectedLines: [String]) -> Bool {
         let lines = output.split(separator: "\n", omittingEmptySubsequences: true).map { normalized(String($0)) }
             .filter { $0.wholeMatch(of: /[0-9]+ of [0-9]+ (files|photos) .* [0-9]+% .*/) == nil }

@@ -27,7 +27,7 @@ enum ForeignProgram {
         throw Failure("\(name) is not installed; run scripts/setup.sh test")
     }
 
-    /// Runs a program to completion. `environment` is added to that of the tests.
+    /// Runs a program to completion. `environment` is added to the environment of the tests.
     static func run(
         _ path: String,
         _ arguments: [String],

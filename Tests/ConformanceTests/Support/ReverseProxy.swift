@@ -6,7 +6,7 @@ import TestSupport
 ///
 /// - `/…`: forwards bodies up to `largestBody`, buffered first or not; the response contains the protocol in
 ///   `X-Protocol`.
-/// - `/private/…`: requires `uploader` / `secret`, then as above.
+/// - `/private/…`: requires `uploader` / `secret`, and otherwise behaves like `/…`.
 /// - `/small/…`: rejects bodies above 1 MiB.
 final class ReverseProxy {
     /// The authority that signed the server's certificate (PEM).

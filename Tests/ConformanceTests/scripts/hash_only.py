@@ -3,9 +3,8 @@
 Usage: hash_only.py CASES KEY.PEM
 
 CASES has one JSON object per line: the values of a payload ("float" members as the 16 hexadecimal digits of a
-binary64), and the results: base64 of the signed bytes and of the body for each profile, and the counter of those
-that are signed.
-Prints one JSON object: the number of cases, and the first few failures.
+binary64), and the results: base64 of the signed bytes and of the body for each profile, and the counter for signed
+bodies. Prints one JSON object: the number of cases, and the first few failures.
 """
 
 import base64

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates the evidence for a registration of the format tpm2, with tpm2-tools.
+# Creates the evidence for a registration in the format tpm2, with tpm2-tools.
 #
 # Usage: TPM2TOOLS_TCTI=… make-tpm2-evidence.sh DIRECTORY KEY [ecc|rsa]
 #
@@ -8,7 +8,7 @@
 #   key_public, ak_public    TPMT_PUBLIC of the key and of the attestation key
 #   certification            TPMS_ATTEST
 #   certification_signature  TPMT_SIGNATURE
-#   ek.der                   certificate of the endorsement key, by an authority created for the purpose
+#   ek.der                   certificate of the endorsement key, issued by an authority created for this purpose
 set -eu
 mkdir -p "$1"
 cd "$1"

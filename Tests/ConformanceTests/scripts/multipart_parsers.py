@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             answer = {**self.parsers[self.path](self.headers["Content-Type"], body), "content_length": length}
             self.answer(200, answer)
-        except Exception as error:  # any error of a parser is its result
+        except Exception as error:  # any error from a parser is its result
             self.answer(400, {"error": f"{type(error).__name__}: {error}"})
 
     def answer(self, status, value):

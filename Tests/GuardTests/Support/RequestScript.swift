@@ -1,5 +1,5 @@
-/// Commands that are run one after the other on one machine with one server; the requests of each are compared with
-/// those of 0.1.0.
+/// Commands that are run one after the other on one machine with one server; the requests from each are compared with
+/// those from 0.1.0.
 struct RequestScript: Sendable {
     /// One command.
     struct Step: Sendable {

@@ -35,7 +35,7 @@ struct CaptureBench: Sendable {
         return bench
     }
 
-    /// A machine with any server; pass `machine` to use the data of another one.
+    /// A machine with any server; pass `machine` to use the data of another machine.
     init(
         sandbox: SandboxProcess? = nil,
         address: String,
@@ -157,14 +157,14 @@ struct CaptureBench: Sendable {
 
     // MARK: The server
 
-    /// Requests to the routes of captures, without registrations.
+    /// Requests to the capture routes, without registrations.
     func received() async throws -> [SandboxProcess.ReceivedBody] {
         try await sandbox?.captureBodies().filter { $0.path.hasPrefix("/api/v1/captures") } ?? []
     }
 
     func remotes() async throws -> [SandboxProcess.StoredCapture] { try await sandbox?.captures() ?? [] }
 
-    /// Requests of the hash-only route so far.
+    /// The number of requests to the hash-only route so far.
     func submissions() async throws -> Int {
         try await sandbox?.requests().filter { $0.path == "/api/v1/captures/hash-only" }.count ?? 0
     }

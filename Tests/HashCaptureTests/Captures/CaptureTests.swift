@@ -21,7 +21,7 @@ import Testing
         #expect(outcome.error == nil && !outcome.isKnown)
         #expect(record.state == .accepted && record.mode == .hashOnly && record.isObserved && record.hasDepth)
         #expect((record.submissions, record.signingFailures) == (1, 0))
-        // The request has used counter 1, the payload counter 2 (M12).
+        // The request has used counter 1, and the payload has used counter 2 (M12).
         #expect(record.counter == 2)
         #expect(try await bench.lastCounter() == 2)
         #expect(record.keyLevel == "software" && record.deviceID == device.deviceID)
@@ -216,7 +216,8 @@ import Testing
         #expect(try await bench.session.capture(request).notices.isEmpty)
     }
 
-    @Test("a depth map of a flat scene is reported; another one, or none, is not") func flatScene() async throws {
+    @Test("a depth map of a flat scene is reported; a map of any other scene, or no map, is not")
+    func flatScene() async throws {
         let bench = try await CaptureBench()
         let photo = try bench.photo()
         func map(_ name: String, _ sample: (Int) -> Float) throws -> CaptureRequest.Depth {

@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [
         Failure(fault: "capture:status=503,times=1", state: .queued, code: .serverError, submissions: 0),
         Failure(fault: "capture:status=429,times=1", state: .queued, code: .rateLimited, submissions: 0),
-        // The query by hash reports no capture.
+        // The query by hash does not find a capture.
         Failure(fault: "capture:status=500,times=1", state: .queued, code: .serverError, submissions: 0),
         // The response was lost, and the query by hash finds the capture.
         Failure(fault: "capture:drop-response,times=1", state: .accepted, code: nil, submissions: 1),
@@ -74,7 +74,7 @@ import Testing
     @Test func aDuplicateWithOurIDCountsAsAccepted() async throws {
         let bench = try await CaptureBench.registered()
         let first = try await bench.session.capture(try bench.request())
-        // As after a crash of this machine before its last step was synced.
+        // Simulates a crash of this machine before its last step was synced.
         var record = first.record
         (record.state, record.serverCaptureID) = (.queued, nil)
         try bench.library.keep(record)
@@ -100,7 +100,8 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
-    /// A server has one capture per hash: a file that was accepted in the meantime is not submitted with another ID.
+    /// A server has one capture per hash: a file that was accepted in the meantime is not submitted with a different
+    /// ID.
     @Test func aDuplicateOfAnAcceptedRecordIsNotSent() async throws {
         let bench = try await CaptureBench.registered()
         let first = try await bench.session.capture(try bench.request()).record
@@ -198,7 +199,7 @@ import Testing
         #expect(states == [.rejected, .accepted])
     }
 
-    /// If no time may be disclosed, the day is that of the submission, not of an earlier attempt.
+    /// If no time may be disclosed, the submitted day is the day of the submission, not of an earlier attempt.
     @Test func anOldAttemptIsSentWithTheDayOfItsSubmission() async throws {
         let bench = try await CaptureBench.registered(["--fault", "capture:status=503,times=1"])
         var request = try bench.request()
@@ -235,7 +236,7 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
-    /// As after a restore of the server from a backup.
+    /// Simulates a server that was restored from a backup.
     @Test(arguments: [false, true])
     func aCaptureThatTheServerLostIsSubmittedAgain(_ isRetry: Bool) async throws {
         let bench = try await CaptureBench.registered()
@@ -395,7 +396,7 @@ import Testing
         #expect(try await bench.session.retry(record.id).record.state == .accepted)
     }
 
-    /// The server shows a capture only to the device that sent it, and refuses it from any other as a duplicate.
+    /// The server shows a capture only to the device that sent it, and refuses it from any other device as a duplicate.
     @Test func anUnknownOutcomeOfAnotherRegistrationIsSentAgainOnlyOnRequest() async throws {
         let bench = try await CaptureBench.registered(["--fault", "capture:status=502,times=1"])
         let record = try await bench.session.capture(try bench.request()).record
@@ -498,7 +499,7 @@ import Testing
         try FileManager.default.moveItem(atPath: keys, toPath: keys + "-away")
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .pending && outcome.error?.code == .keyUnusable)
-        // Any number of times: nothing was signed.
+        // Retries are not limited, since nothing was signed.
         for _ in 1...3 {
             let retried = try await bench.session.retry(outcome.record.id)
             #expect(retried.error?.code == .keyUnusable && retried.record.signingFailures == 0)

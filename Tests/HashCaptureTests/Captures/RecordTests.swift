@@ -50,7 +50,7 @@ import Testing
         #expect(record.state == .accepted)
         #expect(try await bench.remotes().map(\.id) == [record.serverCaptureID])
         #expect(try await bench.session.verify(file: path, isOffline: false).isGood)
-        // Not submitted twice.
+        // The capture is not submitted twice.
         #expect(try await bench.submissions() == 1)
     }
 
@@ -245,14 +245,15 @@ import Testing
         try await bench.sandbox?.addFaults("capture:status=503,times=1")
         let first = try await bench.session.capture(try bench.request())
         #expect(first.record.state == .queued)
-        // A payload with other settings is another capture: the new request must not be sent with the old values.
+        // A payload with different settings is a different capture: the new request must not be sent with the old
+        // values.
         var quieter = try bench.request()
         quieter.settings.deviceInfo = .none
         try await bench.sandbox?.addFaults("capture:status=503,times=1")
         #expect(try await bench.session.capture(quieter).record.id != first.record.id)
         let second = try await bench.session.capture(try bench.request())
         #expect(second.record.id == first.record.id && second.record.state == .accepted)
-        // The other one has the same media, and is stored.
+        // The other capture has the same media, and is stored.
         let records = try bench.library.captures()
         #expect(records.count == 2)
         let other = try #require(records.first { $0.id != first.record.id })

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The sender has these members, and no other.
+    /// The sender has these members, and no others.
     @Test func theSenderHasNoAccessToTheMedia() throws {
         let types = try Repository.text("Sources/HashCapture/Captures/CaptureSender.swift")
         let members = types.matches(of: /(?m)^    let (\w+): ([\w.]+)$/).map { "\($0.1): \($0.2)" }

@@ -9,7 +9,7 @@ struct DepthAnalyzerTests {
         DepthAnalyzer.analyze(try #require(DepthMap(width: width, height: height, samples: samples)))
     }
 
-    @Test("the range is compared in binary32: 0.1 and 20 are in it, the adjacent values are not")
+    @Test("the range is compared in binary32: it includes 0.1 and 20, but not the adjacent values")
     func range() throws {
         var samples = [Float](repeating: 0, count: 9)
         (samples[0], samples[8]) = (0.1, 20)
@@ -54,7 +54,7 @@ struct DepthAnalyzerTests {
         #expect(try Self.analysis(width, height, [Float](repeating: 2, count: width * height)) == .unavailable)
     }
 
-    @Test("equal samples have no deviation and no layer, although a third is not finite in binary")
+    @Test("equal samples have no deviation and no layer, although a third has no finite binary form")
     func flat() throws {
         let analysis = try Self.analysis(7, 3, [Float](repeating: 1.0 / 3, count: 21))
 
@@ -104,7 +104,7 @@ struct DepthAnalyzerTests {
         let analysis = try #require(DepthAnalyzer.analyze(keyframes: [0, 0, 0, 0, 0, 3].map { Self.keyframe($0) }))
 
         #expect(analysis.meanVariance == 0.5)
-        // Squares: 5 × 0.25 + 6.25 = 7.5; their mean 1.25.
+        // Squares: 5 × 0.25 + 6.25 = 7.5; their mean is 1.25.
         #expect(isNear(analysis.varianceStability, 1 - 1.25.squareRoot() / 0.5, 1e-12, 0))
         #expect(analysis.varianceStability < 0)
         #expect(!analysis.isLikelyRealScene)

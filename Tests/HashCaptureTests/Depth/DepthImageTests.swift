@@ -64,7 +64,7 @@ struct DepthImageTests {
         )
         func absurd(width: UInt32, height: UInt32, complaint: String) throws {
             var image = try DepthMapFileTests.bytes("ffmpeg.png")
-            // Width and height follow signature, length and name; the checksum is that of the header.
+            // Width and height follow signature, length and name; the checksum is the header's.
             image.replaceSubrange(16..<24, with: Self.bigEndian(width) + Self.bigEndian(height))
             image.replaceSubrange(29..<33, with: Self.bigEndian(Self.checksum(image[12..<29])))
 

@@ -4,7 +4,7 @@ import HashCapture
 import TestSupport
 import Testing
 
-/// Files of four formats, written by `fixtures/depth-files/make.py` with numpy, ffmpeg and zlib.
+/// Files in four formats, written by `fixtures/depth-files/make.py` with numpy, ffmpeg and zlib.
 @Suite("depth map files")
 struct DepthMapFileTests {
     static let directory = Repository.path("fixtures/depth-files") + "/"
@@ -19,7 +19,7 @@ struct DepthMapFileTests {
         try DepthMapFile.read(Array((directory + name).utf8), layout: layout)
     }
 
-    /// Reads a file made of bytes.
+    /// Reads a file with these bytes.
     static func read(_ bytes: [UInt8], _ layout: DepthMapFile.Layout = .init()) throws -> DepthMap {
         let home = try TemporaryDirectory()
         let path = try home.write("map", bytes)
@@ -38,7 +38,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "arrays of numpy and PFM in both byte orders",
+        "NumPy arrays and PFM files in both byte orders",
         arguments: [
             "littlef4.npy", "bigf4.npy", "littlef8.npy", "bigf8.npy", "fortran.npy", "channel.npy", "version2.npy",
             "version3.npy", "little.pfm", "big.pfm",
@@ -74,7 +74,7 @@ struct DepthMapFileTests {
         #expect(detail.contains("requires --depth-size"))
     }
 
-    @Test("for a raw map of another length, the error contains both lengths", arguments: [79, 81, 84, 4])
+    @Test("for a raw map of a different length, the error contains both lengths", arguments: [79, 81, 84, 4])
     func rawLength(count: Int) {
         let detail = Self.complaint([UInt8](repeating: 63, count: count), .init(width: 5, height: 4))
 
@@ -95,14 +95,17 @@ struct DepthMapFileTests {
         #expect(error?.detail.hasPrefix("the map is 5x4, expected ") == true)
     }
 
-    @Test("a scale is accepted for PNG only", arguments: ["littlef4.npy", "little.pfm", "raw.f32"])
+    @Test("a scale is accepted only for PNG", arguments: ["littlef4.npy", "little.pfm", "raw.f32"])
     func needlessScale(name: String) {
         let error = #expect(throws: CaptureError.self) { try Self.read(name, .init(width: 5, height: 4, scale: 1)) }
 
         #expect(error?.detail.contains("scale") == true)
     }
 
-    @Test("a file with one byte less or more is refused", arguments: ["littlef4.npy", "bigf8.npy", "little.pfm"])
+    @Test(
+        "a file that is one byte too short or too long is refused",
+        arguments: ["littlef4.npy", "bigf8.npy", "little.pfm"]
+    )
     func exactLength(name: String) throws {
         let whole = try Self.bytes(name)
 
@@ -198,7 +201,7 @@ struct DepthMapFileTests {
         #expect(error?.code == code)
     }
 
-    /// An NPY of version 1 with any header.
+    /// An NPY file of version 1 with any header.
     static func numPy(_ header: String) -> [UInt8] {
         let text = Array(header.utf8)
         return [0x93] + Array("NUMPY".utf8) + [1, 0, UInt8(text.count & 0xFF), UInt8(text.count >> 8)] + text

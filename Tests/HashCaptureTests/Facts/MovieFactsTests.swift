@@ -5,7 +5,7 @@ import Testing
 
 @testable import HashCapture
 
-/// Facts of movies and raw photos written by other programs; expected values are those of exiftool, and constants.
+/// Facts of movies and raw photos written by other programs; the expected values come from exiftool or are constants.
 @Suite(.prompt) struct MovieFactsTests {
     private let directory: TemporaryDirectory
 
@@ -57,7 +57,7 @@ import Testing
             ["-metadata", "date=2024-03-01T20:15:07+1100"] + header,
             CaptureFacts(capturedAt: moment, timeSource: .fileOffset)
         ),
-        // The key's value is the camera's; the header has another one.
+        // The key's value is the camera's; the header has a different one.
         Movie(
             "no zone.mov",
             keys + ["-metadata", "com.apple.quicktime.creationdate=2024-03-01T20:15:07"] + [

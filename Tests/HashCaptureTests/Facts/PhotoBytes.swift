@@ -19,7 +19,7 @@ enum PhotoBytes {
         }
     }
 
-    /// A little-endian TIFF structure with a first directory and one for Exif (0x8769) and for GPS (0x8825).
+    /// A little-endian TIFF structure with a first directory and one each for Exif (0x8769) and GPS (0x8825).
     static func structure(first: [Entry] = [], exif: [Entry] = [], gps: [Entry] = []) -> [UInt8] {
         let pointers = [(0x8769, exif), (0x8825, gps)].filter { !$0.1.isEmpty }
         var offset = 8 + directory(first + pointers.map { pointer($0.0, 0) }, at: 8).count

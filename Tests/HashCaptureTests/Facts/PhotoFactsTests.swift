@@ -185,7 +185,7 @@ import Testing
         #expect(found == expected.facts, "\(what)")
     }
 
-    /// The order of hash-only contract, new rule 2.
+    /// The order of precedence in the hash-only contract, new rule 2.
     @Test func theOffsetOfTheUserAppliesToTimesWithoutOne() {
         let (clock, utc) = (date(1_709_324_107), date(1_709_284_507))
         let given = CaptureFacts(utcOffset: 11 * 3_600)
@@ -217,7 +217,7 @@ import Testing
 
     // MARK: Damage
 
-    /// Inverting any byte, or truncating at any length, causes no crash and no impossible position.
+    /// Inverting any byte, or truncating at any length, does not cause a crash or an impossible position.
     @Test func damagedDataIsHarmless() throws {
         let whole = PhotoBytes.structure(
             first: [.text(0x10F, "Canon"), .text(0x110, "Canon EOS R5")],

@@ -114,9 +114,9 @@ import Testing
         }
     }
 
-    /// Each city of over 100,000 inhabitants has its own name at its position, or that of a city of the same country
-    /// within 30 km with at least twice its inhabitants, just as boroughs are known by their city. It never has the
-    /// name of another, smaller city.
+    /// At the position of each city with over 100,000 inhabitants, the table has its name, or the name of a city in
+    /// that country within 30 km that has at least twice as many inhabitants, just as boroughs are known by the name of
+    /// their city. It never has the name of a smaller city.
     @Test func largeCitiesHaveTheirName() throws {
         let cities = try Self.listed("large-cities")
         #expect(cities.count == 6_183)
@@ -162,7 +162,7 @@ import Testing
         #expect(certain >= 150, "\(certain) of 300")
     }
 
-    /// The same villages, excluded: each is looked up in a table without it.
+    /// Each of these villages is looked up in a table that does not contain it.
     @Test func excludedVillagesNearABorderHaveTheirCountry() throws {
         var table = Array(try Repository.data("Sources/CPlaces/places.bin"))
         let villages = try Self.listed("border-villages")
@@ -207,7 +207,8 @@ import Testing
         var vectors: [Vector]
     }
 
-    /// For these vectors, scripts/make-places.py sorted all places, with the package's own numbers and another formula.
+    /// For these vectors, scripts/make-places.py sorted all places, with the package's own numbers and a different
+    /// formula.
     @Test func agreesWithSortingEveryPlace() throws {
         let file = try Repository.data("fixtures/places/vectors.json")
         let vectors = try JSONDecoder().decode(Vectors.self, from: file).vectors

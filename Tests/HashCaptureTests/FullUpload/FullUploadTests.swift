@@ -140,7 +140,7 @@ import Testing
         let counter = try await bench.session.lock(device.deviceID)
         async let sending = bench.session.sendMedia(request)
         while try bench.library.captures().isEmpty { await Task.yield() }
-        // As many bytes as before.
+        // The number of bytes is unchanged.
         let bytes = try #require(FileManager.default.contents(atPath: bench.machine.file("photo.jpg")))
         _ = try bench.write("photo.jpg", bytes.dropLast() + [0])
         counter.release()

@@ -203,7 +203,7 @@ import Testing
         (CaptureFacts(country: "ch"), .place(city: nil, country: "CH")),
         (CaptureFacts(city: " ", country: "CH"), .place(city: nil, country: "CH")),
         (CaptureFacts(city: "Bern", country: "Switzerland"), nil),
-        // Two letters only after conversion to upper case.
+        // Two letters only after conversion to uppercase.
         (CaptureFacts(city: "Bern", country: "ß"), nil),
         (CaptureFacts(city: "Bern"), nil),
         (CaptureFacts(latitude: 46.948, longitude: 7.4474, city: "Bümpliz"), .place(city: "Bümpliz", country: "CH")),

@@ -13,7 +13,7 @@ import Testing
     init() throws { fixture = try VaultFixture() }
 
     static let hex = String(repeating: "0a", count: 32)
-    /// The same 32 bytes, as encoded by `base64` of coreutils.
+    /// These 32 bytes, as encoded by `base64` from coreutils.
     static let base64 = "CgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo="
 
     private var keyPath: String { fixture.captures + "/vault.key" }
@@ -93,7 +93,7 @@ import Testing
         #expect(try await fixture.exported(id: VaultFixture.other, key: old) == vaultBytes(9))
     }
 
-    /// The first segment is sufficient to check the key, and a damaged copy is not reported as another key.
+    /// The first segment is sufficient to check the key, and a damaged copy is not reported as a different key.
     @Test func aDamagedCopyIsNotReportedAsAReplacedKey() async throws {
         try await fixture.keep(vaultBytes(2_500_000))
         try fixture.change(.media) { $0[$0.count - 1] ^= 1 }

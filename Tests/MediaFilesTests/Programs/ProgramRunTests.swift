@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaFiles
 
-/// Programs of the user: a password command, an external signer, the source of a key.
+/// The user's programs: a password command, an external signer, the source of a key.
 @Suite struct ProgramRunTests {
     private static let searchPath = "/usr/bin:/bin"
 

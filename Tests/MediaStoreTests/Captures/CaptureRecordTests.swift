@@ -51,7 +51,7 @@ struct CaptureRecordTests {
         #expect(try store.captures() == [capture])
     }
 
-    @Test("captures are listed newest first; a change does not move one")
+    @Test("captures are listed newest first; changing a capture does not move it")
     func order() throws {
         for (number, seconds) in [(1, 30.0), (2, 10), (3, 20), (4, 30)] {
             try store.keep(capture(number, at: seconds))

@@ -36,7 +36,7 @@ struct CounterFileTests {
         #expect(try next.take(1) == 4)
     }
 
-    @Test("a counter is in the file before it is returned; directory and files are readable by their owner only")
+    @Test("a counter is in the file before it is returned; directory and files are readable only by their owner")
     func durable() async throws {
         let file = try await lock()
         _ = try file.take(7)
@@ -144,7 +144,7 @@ struct CounterFileTests {
         _ = try await lock(timeout: .seconds(5))
     }
 
-    @Test("waiting stops when the task is canceled, and blocks no thread of the pool", .timeLimit(.minutes(1)))
+    @Test("waiting stops when the task is canceled, and does not block any thread of the pool", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let owner = try await lock()
         let tasks = (0..<64).map { _ in Task { try await lock(timeout: .seconds(3600)) } }

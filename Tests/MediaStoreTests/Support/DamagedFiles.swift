@@ -72,8 +72,8 @@ struct StoreFiles: Sendable {
         if let log { try fixture.write(log, to: fixture.databasePath + "-wal") }
     }
 
-    /// The tokens whose rows are not affected by the damage: their bytes, and some around them for the header of the
-    /// row, are unchanged and in place.
+    /// The tokens whose rows are not affected by the damage: their bytes, and some bytes around them for the row's
+    /// header, are unchanged and in place.
     func survivors(of damaged: StoreFiles) -> Set<String> {
         Set(
             (1...Self.tokenCount).map(Self.token).filter { token in

@@ -26,7 +26,7 @@ struct IndexFixture {
     func rawDatabase() throws -> DatabaseQueue { try DatabaseQueue(path: path) }
 }
 
-/// A photo with an ID of the usual form, one second after the previous photo.
+/// A photo with an ID in the server's form, one second after the previous photo.
 func samplePhoto(_ number: Int, device: PhotoDevice? = IndexFixture.phone, name: String = "IMG.JPG") -> PhotoRecord {
     let seconds = 1_700_000_000 + number
     return PhotoRecord(

@@ -49,7 +49,7 @@ struct AlbumStoreTests {
         #expect(throws: StoreError.self) { try store.keep(sampleLink(tape.id, album: "")) }
     }
 
-    @Test("R5: another identifier replaces the earlier one and makes all clips pending; the same one changes nothing")
+    @Test("R5: a new identifier replaces the earlier one and makes all clips pending; the same one changes nothing")
     func recreated() throws {
         let tape = try fixture.tape(1, clips: 2)
         let other = try fixture.tape(2, clips: 1)

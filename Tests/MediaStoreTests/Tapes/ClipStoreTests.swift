@@ -76,7 +76,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
-    @Test("clips of this tape are removed, positions are renumbered, other IDs are ignored")
+    @Test("clips of this tape are removed, positions are renumbered, and other IDs are ignored")
     func remove() throws {
         let tape = try fixture.tape(0, clips: 6)
         let other = try fixture.tape(5, clips: 1)
@@ -175,7 +175,7 @@ struct ClipStoreTests {
         #expect(try store.clipAssets(of: tape.id, in: "l") == [sampleID(0): [1]])
     }
 
-    @Test("checksums are stored without changing updated_at, and not for a source other than their own")
+    @Test("checksums are stored without changing updated_at, and only for their own source")
     func checksums() throws {
         let tape = try fixture.tape(0, clips: 1)
         var clip = try store.clips(of: tape.id)[0]

@@ -91,7 +91,7 @@ struct TapeStoreTests {
         #expect(try store.changeTape(sampleID(99), at: later) { _ in } == nil)
     }
 
-    @Test("a summary counts clips, those not in the album, and the known duration")
+    @Test("a summary has the number of clips, the number of those not in the album, and the known duration")
     func summaries() throws {
         try fixture.tape(1)
         let tape = try fixture.tape(2, clips: 2)

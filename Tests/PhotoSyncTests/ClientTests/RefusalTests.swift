@@ -92,7 +92,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "another 503, and a temporary database error, are retried without being reported",
+        "any other 503, and a temporary database error, are retried without being reported",
         arguments: [
             [Response(status: 503, body: "<html>", type: "text/html"), .json(503, "Service unavailable")],
             [.text(500, "Database error"), .json(500, "Database error.")],

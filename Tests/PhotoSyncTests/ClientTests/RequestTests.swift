@@ -21,7 +21,7 @@ struct RequestTests {
         "lastSeenAt":"2026-11-20T22:17:20Z","isActive":true}
         """#
 
-    @Test("the key is sent in X-API-Key and JSON is accepted; the device is a header field of the status request only")
+    @Test("the key is sent in X-API-Key and JSON is accepted; the device is a header field only of the status request")
     func headers() async throws {
         let server = try RecordingServer { request, _ in
             request.line.contains("status") ? Self.counts : Self.emptyPage
@@ -85,7 +85,7 @@ struct RequestTests {
         #expect(server.requests.first?.json?["limit"] as? Int == sent)
     }
 
-    @Test("a time beyond four-digit years is refused before it is sent (trap 5)")
+    @Test("a time after the year 9999 is refused before it is sent (trap 5)")
     func impossibleSince() async throws {
         let (server, client) = try RecordingServer(Self.emptyPage).withClient()
         let since = PhotoTime(text: "later", microseconds: .max)

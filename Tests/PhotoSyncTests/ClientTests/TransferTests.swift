@@ -65,7 +65,7 @@ struct TransferTests {
         #expect(contents == [photo.fileName, "2024-02-29T22:30:00.25Z", "d-1", "JPEG\r\n--bytes"])
     }
 
-    @Test("without date and device their fields are absent, not empty")
+    @Test("without a date and a device, their fields are absent, not empty")
     func absentFields() async throws {
         let server = try RecordingServer(Self.stored)
         _ = try await server.client().upload(PhotoUpload(content: try content("x"), fileName: "a.png"))
@@ -167,7 +167,7 @@ struct TransferTests {
 
     private static let digest = String(repeating: "ab", count: 32)
 
-    @Test("a complete file, with the values of its header")
+    @Test("a complete file is downloaded, with the values in its header")
     func whole() async throws {
         let server = try RecordingServer(
             Response(
@@ -197,7 +197,7 @@ struct TransferTests {
         #expect(request.values(of: "range").isEmpty && request.values(of: "if-range").isEmpty)
     }
 
-    @Test("the rest of a file, if the file is unchanged")
+    @Test("the rest of a file is downloaded if the file is unchanged")
     func rest() async throws {
         let server = try RecordingServer(
             Response(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: bytes 6-9/10"])
@@ -215,7 +215,7 @@ struct TransferTests {
         #expect(server.requests.first?.values(of: "if-range") == ["Fri, 20 Nov 2026 22:17:21 GMT"])
     }
 
-    @Test("nothing beyond the offset: the receiver gets nothing")
+    @Test("if there is nothing beyond the offset, the receiver gets nothing")
     func nothingLeft() async throws {
         let server = try RecordingServer(
             Response(

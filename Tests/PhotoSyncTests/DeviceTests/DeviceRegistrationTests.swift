@@ -227,7 +227,7 @@ struct DeviceRegistrationTests {
     }
 
     @Test(
-        "names that servers accept and other clients can display",
+        "device names are ones that servers accept and other clients can display",
         arguments: [
             ("desk", "desk"), ("", "mediactl"), (" \t\r\n", "mediactl"), ("\u{0}\u{7f}\u{9b}", "mediactl"),
             (" Zoë's desk ", "Zoë's desk"), ("a\u{202e}b\u{2028}c\u{feff}", "abc"),

@@ -29,7 +29,7 @@ final class DownloadServer: Sendable {
     enum Response: Sendable {
         /// With ranges, like the server.
         case file(File)
-        /// The same, but the connection closes after this many bytes of the body.
+        /// A file, but the connection closes after this many bytes of the body.
         case cut(File, after: Int)
         /// A status with a message.
         case refusal(Int, String, headers: [String] = [])

@@ -69,7 +69,7 @@ final class MeetingServer: Sendable {
         )
     }
 
-    /// The hash of the last part: of the bytes between its empty line and the closing boundary.
+    /// The hash of the last part, that is, of the bytes between its empty line and the closing boundary.
     private static func hash(of request: RecordingServer.Request) -> String {
         let boundary = request.values(of: "content-type").first?.components(separatedBy: "boundary=").last ?? ""
         let end = Array("\r\n--\(boundary)--".utf8)

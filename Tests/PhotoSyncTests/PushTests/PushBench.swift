@@ -84,7 +84,7 @@ final class PushBench: Sendable {
         return await push(paths, options, as: account, control: control, progress: progress)
     }
 
-    /// The same with other options.
+    /// Pushes with changed options.
     func pushWith(
         _ paths: [[UInt8]]? = nil,
         dryRun: Bool = false,
@@ -138,7 +138,7 @@ final class PushBench: Sendable {
         return copies
     }
 
-    /// The same machine with another server.
+    /// This machine's account on another server.
     func account(at client: PhotoSyncClient, device: String = "dddddddd-0000-4000-8000-000000000001") -> SyncAccount {
         SyncAccount(client: client, deviceID: device, index: account.index, library: account.library)
     }
@@ -161,7 +161,7 @@ final class Noted<Value: Sendable>: Sendable {
 
     func change(_ body: (inout Value) -> Void) { noted.withLock { body(&$0) } }
 
-    /// Sets another value and returns the earlier one.
+    /// Sets a new value and returns the earlier one.
     func exchange(_ value: Value) -> Value {
         noted.withLock { noted in
             defer { noted = value }

@@ -28,7 +28,7 @@ import Testing
         #expect(outcome.item("a.jpg")?.error?.code == .changedSinceUpload)
         #expect(try await bench.uploads.count == (isDryRun ? 1 : 2))
         #expect(try await verify(bench) == 1)
-        // The next time as well.
+        // The next push reports it as well.
         #expect(await bench.push().item("a.jpg")?.state == .changed)
         #expect(try await verify(bench) == 1)
         // No server stores an empty file.
@@ -93,7 +93,7 @@ import Testing
         }
         #expect(try await verify(bench) == (end == "restore" ? 1 : 0))
         let differences = try await differences(bench)
-        // Now the edited version is the one without a file.
+        // After a restore, the edited version is the one without a file.
         if end == "restore" { #expect(differences.first?.uploadedAs == id) }
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 /// The ownership of photos (photosync contract 3.5, traps 11, 12 and 23).
 @Suite struct PushOwnershipTests {
-    /// Contract 3.5: the published build records no owner. Only one photo is lost to it.
+    /// Contract 3.5: the published build does not record owners. Only one photo is lost.
     @Test func thePublishedBuildIsDetectedAfterOneUpload() async throws {
         let bench = try await PushBench("--photosync", "published")
         for number in 0..<6 { try bench.write("\(number).jpg") }
@@ -60,7 +60,7 @@ import Testing
         let first = await bench.push()
         let id = try #require(first.item("a.jpg")?.photoID)
         try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
-        // The server's count is as before.
+        // The server's count is unchanged.
         try await bench.sandbox.addPhotos()
         let again = await bench.pushWith(dryRun: isDryRun) { $0.restores = true }
         #expect(again.states == ["a.jpg": isDryRun ? .planned : .uploaded, "b.jpg": .present])
@@ -71,7 +71,7 @@ import Testing
         #expect(await bench.push().item("a.jpg")?.photoID == newID)
     }
 
-    /// The same for a downloaded copy that the server had rewritten.
+    /// A downloaded copy of a deleted photo is recognized even if the server had rewritten the file.
     @Test func aRewrittenCopyOfADeletedPhotoStaysDeleted() async throws {
         let bench = try await PushBench()
         let path = try bench.write("a.jpg", "as the server had rewritten it")
@@ -148,7 +148,7 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
     }
 
-    /// The same once the photo is deleted on the server: uploaded on request, the file is the new photo.
+    /// Once the photo is deleted on the server, the rewritten file is uploaded on request, as a new photo.
     @Test func aRewrittenDownloadOfALostPhotoIsRestored() async throws {
         let bench = try await PushBench()
         let path = try bench.write("download.jpg", "as rewritten")

@@ -58,7 +58,7 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
         #expect(try bench.copies.count == (isDryRun ? 0 : 2))
         guard !isDryRun else { return }
-        // From then on it is recognized by its digest.
+        // From then on, the file is recognized by its digest.
         let count = try await lengths(bench, id)
         #expect(await bench.push().result?.counts == [.present: 2])
         #expect(try await lengths(bench, id) == count)
@@ -103,7 +103,7 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .uploaded])
     }
 
-    /// Whether it is a copy is not known, so it is neither present nor new.
+    /// It is not known whether the file is a copy, so it is reported neither as present nor as new.
     @Test func withoutALengthNothingIsReported() async throws {
         try bench.write("a.jpg", Self.stamped(id))
         try FileManager.default.removeItem(at: stored(bench))

@@ -76,7 +76,7 @@ import Testing
         lock.release()
     }
 
-    /// Both would find the same photos missing, and upload them.
+    /// Two concurrent pushes would otherwise find the same photos missing, and both upload them.
     @Test func twoPushesUploadEachPhotoOnce() async throws {
         for number in 0..<6 { try bench.write("\(number).jpg") }
         async let first = bench.push()
@@ -130,7 +130,7 @@ import Testing
         #expect(try await bench.sandbox.photos().first?.fileSize == 52_428_800)
     }
 
-    /// Two new files with the same bytes, neither of them on the server: the plan and the run report the same.
+    /// Two new files with the same bytes, neither of them on the server: the plan and the run agree.
     @Test func aSecondFileWithTheSameBytesIsADuplicate() async throws {
         try bench.write("a.jpg", "new")
         try bench.write("b.jpg", "new")

@@ -19,12 +19,12 @@ extension RecordingServer {
         get throws { try ServerURL(address, allowingPath: true) }
     }
 
-    /// A client of this server without delays between attempts.
+    /// A client for this server, without delays between attempts.
     func client(key: String? = "key-1", path: String = "", retries: Int = 3) throws -> PhotoSyncClient {
         try Self.client(of: address + path, key: key, retries: retries)
     }
 
-    /// The server, and a client of it.
+    /// The server, and a client for it.
     func withClient() throws -> (server: RecordingServer, client: PhotoSyncClient) { (self, try client()) }
 
     static func client(of address: String, key: String? = "key-1", retries: Int = 3) throws -> PhotoSyncClient {

@@ -26,7 +26,7 @@ struct ServerPhotos: Sendable {
 
     /// The photo with this number. Each second has two photos by default, so their IDs determine the order.
     static func photo(_ number: Int, uploadedAt second: Int? = nil, origin: PhotoDevice? = phone) -> PhotoRecord {
-        // Odd factor: every number results in another ID, and IDs do not follow the order of uploads.
+        // The factor is odd: every number results in a different ID, and IDs do not follow the order of uploads.
         let shuffled = UInt32(truncatingIfNeeded: number &* 2_654_435_761)
         return PhotoRecord(
             id: String(format: "%08x-0000-4000-8000-%012x", shuffled, number),

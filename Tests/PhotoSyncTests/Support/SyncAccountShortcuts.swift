@@ -29,7 +29,7 @@ extension SyncAccount {
         try await library.keep([copy])
     }
 
-    /// The same account with another device, or without one.
+    /// This account with a different device, or without one.
     func with(deviceID: String?) -> SyncAccount {
         SyncAccount(client: client, deviceID: deviceID, index: index, library: library)
     }

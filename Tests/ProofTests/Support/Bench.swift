@@ -7,8 +7,7 @@ struct Bench {
     var runner: BinaryRunner
     let server: String
 
-    /// Creates an empty home directory; the password is that of the user `uploader`, and is passed in the
-    /// environment.
+    /// Creates an empty home directory; the password belongs to the user `uploader`, and is passed in the environment.
     init(_ server: String, password: String = "uploader") throws {
         self.server = server
         runner = try BinaryRunner()

@@ -8,7 +8,7 @@ struct CaptureBench {
     let sandbox: SandboxProcess
     var runner: BinaryRunner
 
-    /// A machine that is registered with no server.
+    /// A machine that is not registered with any server.
     init(_ sandbox: SandboxProcess) throws {
         self.sandbox = sandbox
         runner = try BinaryRunner()
@@ -93,7 +93,7 @@ struct CaptureBench {
         let expected = try records().flatMap { ["\($0.id)/depth", "\($0.id)/media"] }.sorted()
         #expect(try kept() == expected)
         #expect(Set(try Tree(vaultPath).directories.keys) == Set(try records().map(\.id)))
-        // None before the first exchange.
+        // There are no counters before the first exchange.
         let counters = try? FileManager.default.contentsOfDirectory(atPath: dataPath + "/capture-counters")
         #expect(counters?.count ?? 0 <= 1)
     }

@@ -26,7 +26,7 @@ struct PhotoBench {
         return bench
     }
 
-    /// The same with a separate sandbox.
+    /// A registered machine with a separate sandbox.
     static func loggedIn(faults: [String] = [], arguments: [String] = []) async throws -> PhotoBench {
         try await loggedIn(to: try await SandboxProcess.start(faults: faults, arguments: arguments))
     }
@@ -64,7 +64,7 @@ struct PhotoBench {
 
     // MARK: The server
 
-    /// How often the server received such requests.
+    /// The number of such requests that the server received.
     func requests(_ method: String, _ path: String) async throws -> Int {
         try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
     }
@@ -104,15 +104,15 @@ struct PhotoBench {
         return list.lines.filter { $0.contains(#""type":"item""#) }
     }
 
-    /// `sync verify` finds no differences; returns the number of copies that it has read.
+    /// Checks that `sync verify` finds no differences, and returns the number of copies that it has read.
     func verifiedCopies() async throws -> Int? {
         let verify = try await run("sync", "verify", "--read-content", "--json")
         #expect(verify.exitCode == 0, "\(verify.output)")
         return verify.records.last?["copies"] as? Int
     }
 
-    /// Names in the data directory that no finished command leaves: spools, temporary indexes. A write-ahead log may
-    /// stay.
+    /// Names in the data directory that a finished command must not leave: spools, temporary indexes. A write-ahead log
+    /// may stay.
     func leftovers() throws -> [String] {
         try Tree(dataPath).files.keys.filter { name in
             !["", "-wal", "-shm"].contains { name == "index.sqlite\($0)" || name == "library.sqlite\($0)" }

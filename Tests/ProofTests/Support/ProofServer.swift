@@ -27,10 +27,10 @@ struct KnownFile: Sendable {
     )
     static let all = [abc, twoBlocks, millionLetters]
 
-    /// 64 hexadecimal digits that occur in no other text of a test.
+    /// 64 hexadecimal digits that do not occur in any other text of a test.
     var token: String { String(repeating: "c0ffee\(id)decafbad", count: 4).prefix(64).lowercased() }
 
-    /// The success of dialect 3 (gighive contract 2.2).
+    /// The success response in dialect 3 (gighive contract 2.2).
     var response: String {
         """
         {"id":\(id),"asset_id":\(id),"event_id":1,"event_item_id":1,"position":1,"file_name":"\(checksum).mp4",\
@@ -132,7 +132,7 @@ final class ProofServer: Sendable {
     }
 }
 
-/// The success of a deletion (gighive contract 5.2).
+/// The success response to a deletion (gighive contract 5.2).
 func deletedResponse(_ id: Int) -> String {
     #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":\#(id)}],"errors":[]}}"#
 }

@@ -29,7 +29,7 @@ struct TapeBench {
         return path
     }
 
-    /// All files of the user, which must not change (rule R6).
+    /// All of the user's files, which must not change (rule R6).
     func witness() throws -> [String: Witness] {
         var seen: [String: Witness] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: originals) {
@@ -120,7 +120,7 @@ struct TapeBench {
         }
     }
 
-    /// The tape has one album, which contains each of these files once, and the store agrees.
+    /// Checks that the tape has one album, which contains each of these files once, and that the store agrees.
     func expectComplete(_ title: String, _ names: [String], _ comment: Comment) throws {
         let store = try store()
         let tape = try #require(try store.tapes(named: title).first, comment)

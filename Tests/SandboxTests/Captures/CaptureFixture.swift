@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-/// A sandbox with an enrolled device, and requests of the contract, built by hand.
+/// A sandbox with an enrolled device, and requests from the contract, built by hand.
 struct CaptureFixture {
     static let device = "6f1c2a3e-0d4b-4c5d-8e7f-102938475665"
     static let json = "Content-Type: application/json"
@@ -15,7 +15,7 @@ struct CaptureFixture {
     let device: String
     private let party: String
 
-    /// The profile is `mediactl-1` or `reference`; the level is that of the device.
+    /// The profile is `mediactl-1` or `reference`; the level is the device's.
     init(_ profile: String = "mediactl-1", level: String = "software", _ arguments: [String] = []) async throws {
         key = try await OpenSSLKey()
         device = Self.device
@@ -57,7 +57,7 @@ struct CaptureFixture {
         try await curl(options + ["-H", "Expect:", "--data-binary", body, sandbox.baseURL + "/api/v1/" + path])
     }
 
-    /// Sends a payload with these signed bytes and an assertion of the next counter.
+    /// Sends a payload with these signed bytes and an assertion with the next counter.
     func submit(
         _ payload: String,
         counter: UInt8 = 1,

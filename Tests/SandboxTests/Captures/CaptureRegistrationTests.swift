@@ -32,7 +32,7 @@ import Testing
         let stolen = body(first, key.point, try await fixture.key.sign(first))
         #expect(try await fixture.post("devices/register", stolen).errorCode == "ATTESTATION_FAILED")
         let request = body(first, key.point, try await key.sign(first))
-        // Invalidated by the failure.
+        // The failure has invalidated the challenge.
         #expect(try await fixture.post("devices/register", request).errorCode == "CHALLENGE_NOT_FOUND")
         let second = try await challenge(fixture)
         let response = try await fixture.post(
@@ -75,7 +75,7 @@ import Testing
         #expect(refusal?.status.code == 400)
     }
 
-    /// Contract 3.3: a Linux machine has no valid platform value there.
+    /// Contract 3.3: the reference server does not accept Linux as a platform.
     @Test(arguments: [
         (#"{"platform":"linux","model":"x","has_lidar":false}"#, 400),
         (#"{"platform":"windows","model":"x","has_lidar":false}"#, 400),

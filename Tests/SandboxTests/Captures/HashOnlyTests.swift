@@ -14,7 +14,7 @@ import Testing
         let id = "A1B2C3D4-0000-4000-8000-00000000ABCD"
         let accepted = try await fixture.submit(
             CapturePayload.canonical(),
-            // The payload has another spelling and order, and whitespace: the canonical form is signed.
+            // The payload has a different spelling and order, and contains whitespace: the canonical form is signed.
             sending: CapturePayload.canonical().replacing(
                 #""max_depth":5,"min_depth":0.5"#,
                 with: #""min_depth": 5e-1,"max_depth":5.0"#
@@ -54,7 +54,7 @@ import Testing
         )
         #expect(try found.data("capture_id") as? String == capture)
         #expect(try await fixture.get("verify/" + capture).data("media_hash") == nil)
-        // A read uses its counter as well.
+        // A read uses up its counter as well.
         let replay = try await fixture.get("captures/" + capture, try await fixture.headers(4))
         #expect(replay.status == 401 && replay.errorCode == "REPLAY_DETECTED")
         let nowhere = try await fixture.get("captures/" + UUID().uuidString, try await fixture.headers(5))
@@ -93,7 +93,7 @@ import Testing
         #expect(try await refusal(good, "y") == "401 SIGNATURE_INVALID")
         #expect(try await fixture.counter() == 0)
         #expect(try await refusal(good) == "415 UNSUPPORTED_MEDIA_TYPE")
-        // The signature was valid, so its counter is used.
+        // The signature was valid, so its counter is used up.
         #expect(try await fixture.counter() == 1)
         #expect(try await refusal(good) == "401 REPLAY_DETECTED")
         let json = ["-H", CaptureFixture.json]

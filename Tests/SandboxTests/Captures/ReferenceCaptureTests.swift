@@ -27,7 +27,7 @@ import Testing
 
     @Test func aScreenIsSuspicious() async throws {
         let fixture = try await CaptureFixture("reference", level: "tee")
-        // Only the secure enclave's request signatures are checked: this signature is that of another body.
+        // Only the secure enclave's request signatures are checked: this is the signature of a different body.
         let assertion = try await fixture.assertion(1, over: CapturePayload.reference(isReal: false).utf8)
         let body = CapturePayload.reference(isReal: false).dropLast() + #","assertion":"\#(assertion)","more":[1]}"#
         let headers = try await fixture.headers(9) + ["-H", CaptureFixture.json]

@@ -20,7 +20,7 @@ import Testing
         let name = try bench.bytes("ak.name")
         let credential = try #require(try await bench.credential(secret, for: name))
         #expect(try await bench.activate(credential.idObject + credential.encryptedSecret) == secret)
-        // Bound to one attestation key.
+        // A credential is bound to one attestation key.
         let other = try #require(try await bench.credential(secret, for: name.dropLast() + [name[33] ^ 1]))
         await #expect(throws: SoftwareTPM.Failure.self) {
             try await bench.activate(other.idObject + other.encryptedSecret)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// Its key is the same, so it stays the same device.
+    /// The device keeps its key, so it remains the same device.
     @Test func aSoftwareKeyIsUpgraded() async throws {
         let maker = try TPMMaker()
         let server = try Server(maker)
@@ -308,7 +308,7 @@ private struct TPMBench {
         return try bytes("converted")
     }
 
-    /// An ordinary certificate of the same authority.
+    /// An ordinary certificate from the same authority.
     func certificateWithoutPurpose(by maker: TPMMaker) async throws -> [UInt8] {
         let request = ["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=web"]
         try await tpm.run("openssl", request + ["-keyout", file("web.key"), "-out", file("web.csr")])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Finalize, duplicates, deletion and guests of the fourth dialect (gighive-d4 contract 5 to 8).
+/// Finalize, duplicates, deletion and guests in the fourth dialect (gighive-d4 contract 5 to 8).
 @Suite struct BlockFinalizeTests {
     let bench: D4Bench
 
@@ -38,7 +38,7 @@ import Testing
                 == text.replacingOccurrences(of: "\(Self.digest).mp4", with: "")
                 .replacingOccurrences(of: Self.digest, with: "").replacingOccurrences(of: ":5,", with: ":0,")
         )
-        // After that the same bytes are new.
+        // After the deletion, the same bytes count as new.
         #expect(try await bench.upload("bytes", Self.event).headers["x-asset-id"] == "2")
     }
 
@@ -110,7 +110,7 @@ import Testing
                 + "violation: 1062 Duplicate entry '\(bench.id)' for key 'uq_upload_jobs_job_id'"
         )
         #expect(try await bench.fixture.get("/api/guest-status.php?nonce=\(bench.nonce)").string("status") == "pending")
-        // The event is that of the metadata, not of the token.
+        // The event is the one in the metadata, not the token's event.
         let entries =
             try await bench.fixture.get("/db/database.php?format=json").object()["entries"] as? [[String: Any]]
         #expect(entries?.compactMap { $0["org_name"] as? String } == ["Elsewhere"])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Interrupted PATCH requests of the fourth dialect (gighive-d4 contract 4.3).
+/// Interrupted PATCH requests in the fourth dialect (gighive-d4 contract 4.3).
 @Suite struct BlockInterruptionTests {
     struct Row: CustomTestStringConvertible, Sendable {
         /// The length of the PATCH, in bytes.

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The offset of the fourth dialect is a product: blocks × first PATCH (gighive-d4 contract 4.2).
+/// The offset in the fourth dialect is a product: blocks × first PATCH (gighive-d4 contract 4.2).
 @Suite struct BlockOffsetTests {
     /// A PATCH, in MiB.
     struct Send: Sendable {
         var offset: Int
         var size: Int
-        /// `Upload-Offset` of the response, in MiB; nil if there is none.
+        /// `Upload-Offset` in the response, in MiB; nil if there is none.
         var reported: Int?
         var status: Int
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Creation, metadata and storage of the fourth dialect (gighive-d4 contract 4.1, 4.4 to 4.6).
+/// Creation, metadata and storage in the fourth dialect (gighive-d4 contract 4.1, 4.4 to 4.6).
 @Suite struct BlockUploadTests {
     // MARK: Creation
 
@@ -80,17 +80,17 @@ import Testing
             #expect(try response.string("error") == "Too many pending uploads")
             #expect(response.headers["retry-after"] == nil)
         }
-        // Uploading a part frees no slot; completing the upload does.
+        // Uploading a part does not free a slot; completing the upload does.
         bench.select(0)
         #expect(try await bench.patch(at: 0, 5).status == 204)
         #expect(try await bench.create(10).status == 429)
         #expect(try await bench.patch(at: 5, 5).status == 204)
         #expect(try await bench.create(10).status == 201)
-        // So does a failure.
+        // A failure also frees a slot.
         #expect(try await bench.create(10).status == 429)
         #expect(try await bench.patch(at: 0, 11).status == 500)
         #expect(try await bench.create(10).status == 201)
-        // So does waiting for a day.
+        // Waiting for a day also frees a slot.
         #expect(try await bench.create(10).status == 429)
         try await bench.fixture.sandbox.addFaults("tus-head:expire,times=1")
         #expect(try await bench.offset() == 0)
@@ -163,7 +163,7 @@ import Testing
     func linksOnlyToASpecifiedEvent(_ metadata: [String: String], rows: Int) async throws {
         let bench = try await D4Bench()
         try await bench.upload("bytes", metadata.merging(["filename": "a.mp4"]) { $1 })
-        // Too late for the event.
+        // At this point, it is too late to set the event.
         #expect(try await bench.finalize(#""org_name":"Late","event_date":"2026-10-09""#).status == 201)
         for (view, count) in [("event", rows), ("librarian", 1)] {
             let response = try await bench.fixture.get("/db/database.php?format=json&view=\(view)")
@@ -183,7 +183,7 @@ import Testing
         let response = try await bench.upload("bytes", event.merging(metadata) { $1 })
         #expect(response.status == 500)
         #expect(response.body.isEmpty)
-        // HEAD does not report it; every PATCH does.
+        // HEAD does not report the failure; every PATCH does.
         #expect(try await bench.fixture.tus("HEAD", bench.id).status == 200)
         let again = try await bench.patch(at: 0, 5)
         #expect(again.status == 409)

@@ -6,7 +6,7 @@ import Testing
 final class D4Bench {
     static let mebibyte = 1 << 20
     static let chunk = 8 * mebibyte
-    /// The token of all recordings of guests.
+    /// The token in all recordings with guests.
     static let guestToken = "KQGz7Zbho_ucBtwkuqgz6PRZeMVQm7WNPZJsp7TfbZE"
 
     let fixture: Fixture

@@ -19,7 +19,7 @@ struct D4Recording {
     var headers: [(name: String, value: String)] = []
     var body = Body.none
     var status: Int
-    /// All values of each header, names in lower case.
+    /// All values of each header; the names are in lowercase.
     var responseHeaders: [String: [String]] = [:]
     var responseText: String
 

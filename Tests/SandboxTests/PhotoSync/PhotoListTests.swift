@@ -63,7 +63,7 @@ import Testing
         #expect(try await fixture.list(#"{"cursor":"\#(bobs[0])"}"#).photos.map(\.id) == late)
     }
 
-    /// Inclusive, by the upload time, and ignoring the offset (trap 4).
+    /// The filter is inclusive, uses the upload time, and ignores the offset (trap 4).
     @Test func sinceComparesTheLocalTime() async throws {
         let ids = try await fixture.sandbox.addPhotos(
             #"{"count":3,"step":3600000000,"uploadedAt":"2024-01-01T10:00:00Z","dateTaken":"2000-01-01T00:00:00Z"}"#
@@ -151,7 +151,7 @@ import Testing
         #expect(try await claim(#"{"deviceId":"\#(device)","claimAll":true,"photoIds":["x"]}"#) == claimed(3))
         let status = try await fixture.status(device: device)
         #expect(status["devicePhotos"] == 5 && status["legacyPhotos"] == 0)
-        // The only way to revert it.
+        // Deleting the device is the only way to revert a claim.
         #expect(try await fixture.delete("/api/devices/" + device).text == #"{"success":true}"# + "\n")
         #expect(try await fixture.status(device: device)["legacyPhotos"] == 5)
     }

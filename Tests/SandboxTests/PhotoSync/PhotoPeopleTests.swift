@@ -104,7 +104,7 @@ import Testing
         let registered = try #require(try first.string("registeredAt"))
         #expect(try first.string("lastSeenAt") == registered)
         #expect(try again.string("lastSeenAt") == again.string("registeredAt"))
-        // Last seen first.
+        // The device that was seen last comes first.
         let devices =
             try JSONSerialization.jsonObject(with: try await fixture.get("/api/devices").body) as? [[String: Any]]
         #expect(devices?.compactMap { $0["id"] as? String } == [try first.string("id"), other])

@@ -39,7 +39,7 @@ struct AlbumBench {
         self.library = library
     }
 
-    /// The service; another library corresponds to another setting of the user.
+    /// The service; a different library corresponds to a different user setting.
     func service(
         _ policy: AlbumService.Policy = AlbumService.Policy(),
         library: ScriptedLibrary? = nil
@@ -64,7 +64,7 @@ struct AlbumBench {
         return try AlbumBench(ScriptedLibrary(file: temporary.file("library.json")), in: temporary)
     }
 
-    /// For another process: the service on the files of a bench.
+    /// The service on the files of a bench, for another process.
     static func service(
         in path: String,
         _ policy: AlbumService.Policy = AlbumService.Policy()
@@ -78,7 +78,7 @@ struct AlbumBench {
         )
     }
 
-    /// For another process: the work of `tapes add`.
+    /// The work of `tapes add`, for another process.
     static func addAndAssociate(_ name: String, in path: String, _ tapeID: String) async throws {
         let service = try service(in: path)
         let clip = ClipRecord(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Tapes
 
-/// Contract 2.1 and 2.2: every transition of the two state machines, and no other.
+/// Contract 2.1 and 2.2: every transition of the two state machines, and no others.
 @Suite struct AssociationStateTests {
     /// One transition between two states of a tape.
     struct Arrow: Sendable, CustomTestStringConvertible {

@@ -6,7 +6,7 @@ import Testing
 
 /// R11, R12 and traps 7, 8, 9: deletions along with a tape or a clip, which require the flag.
 @Suite struct DeletionTests {
-    @Test("R11: if the flag is not set, the album is kept and the library is not called; the same with --keep-album")
+    @Test("R11: if the flag is not set, or with --keep-album, the album is kept and the library is not called")
     func flagOff() async throws {
         let bench = try AlbumBench()
         for service in [bench.service(), bench.service(AlbumBench.deleting)] {
@@ -65,7 +65,8 @@ import Testing
             lastError: "words"
         )
         #expect(try bench.store.albumTombstones() == [stone])
-        // If the flag is not set, the pending deletion is not carried out either; when it is set again, it is.
+        // If the flag is not set, the pending deletion is not carried out either; when the flag is set again, it is
+        // carried out.
         bench.library.forgetCalls()
         #expect(try await bench.service().reconcile(limit: 20) { _, _ in }.deletedAlbums == 0)
         #expect(try bench.service().reconcilePlan().tombstones.isEmpty && bench.library.calls.isEmpty)
@@ -209,7 +210,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a"] && !bench.library.work.contains("remove"))
     }
 
-    @Test("R12, trap 8: two files that are one asset")
+    @Test("R12, trap 8: if two files are one asset, it stays in the album while one of them is used")
     func removeSameAsset() async throws {
         let (bench, id) = try AlbumBench.withTape("Summer", ["a", "copy"])
         bench.library.configure { $0.resolutions["/copy"] = .asset(Array("/a".utf8)) }
@@ -246,7 +247,10 @@ import Testing
         lock.release()
     }
 
-    @Test("R11: a deletion that is canceled while it waits for another deletes nothing", arguments: [false, true])
+    @Test(
+        "R11: a deletion that is canceled while it waits for another deletion deletes nothing",
+        arguments: [false, true]
+    )
     func deletionCancelledWaiting(withAlbum: Bool) async throws {
         let (bench, id) = try await AlbumBench.withAlbum()
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)

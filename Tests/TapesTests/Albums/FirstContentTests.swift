@@ -6,7 +6,7 @@ import Testing
 
 /// R1, R2, R4 and R7: how a tape gets its album, and the state after an interruption.
 @Suite struct FirstContentTests {
-    @Test("R1: the first clip creates one album, the next is added to it")
+    @Test("R1: the first clip creates one album, and the next clip is added to it")
     func firstContent() async throws {
         let (bench, id) = try AlbumBench.withTape()
         // An empty tape never has an album.
@@ -70,7 +70,7 @@ import Testing
         #expect(bench.library.calls.filter { $0.name == "access" || $0.name == "request" } == [.access("add_only")])
     }
 
-    @Test("R2.3, trap 6: a tape that was deleted before the lock was acquired gets no album")
+    @Test("R2.3, trap 6: a tape that was deleted before the lock was acquired does not get an album")
     func goneTape() async throws {
         let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)

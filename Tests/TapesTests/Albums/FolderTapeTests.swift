@@ -111,7 +111,7 @@ import Testing
         try bench.add(["c.jpg"])
         #expect(try await bench.service().associate(bench.tape, isRequested: true).reason == .libraryChanged)
         #expect(try bench.albums().keys.sorted() == ["Tapes – New"])
-        // The old disk again.
+        // The old disk is mounted again.
         try FileManager.default.moveItem(atPath: root, toPath: away + "-new")
         try FileManager.default.moveItem(atPath: away, toPath: root)
         #expect(try await bench.service().associate(bench.tape).state == .associated)
@@ -134,7 +134,10 @@ import Testing
         .manifestRewritten, .assetsAdded, .clipsRecorded, .playlistWritten,
     ]
 
-    @Test("acceptance 7, R7: kill -9 between any two steps: one album, each original once", arguments: points)
+    @Test(
+        "acceptance 7, R7: after kill -9 between any two steps, there is one album with each original once",
+        arguments: points
+    )
     func killed(_ point: TapeFailpoint) async throws {
         let bench = try Bench()
         let place = [point.rawValue, bench.fixture.data.path, bench.fixture.root, bench.fixture.pictures, bench.tape]

@@ -41,7 +41,7 @@ import Testing
         #expect(denied?.code == .libraryUnusable && denied?.value == "access_denied")
     }
 
-    @Test("unlinking keeps the album but not its link; the next add creates another")
+    @Test("unlinking keeps the album but not its link; the next add creates another album")
     func unlink() async throws {
         let (bench, id) = try await AlbumBench.withAlbum()
         #expect(try await bench.service().unlink(id)?.albumID == "album-1")
@@ -107,7 +107,7 @@ import Testing
 
     /// The library, account and key found in place of those of a tape's album, and whether they may be the same.
     @Test(
-        "trap 1, 4.2: another or unknown library at the address does not count as a loss of albums",
+        "trap 1, 4.2: a different or unknown library at the address does not count as a loss of albums",
         arguments: [
             ("test:two", nil, nil, false), ("test:two", "him", "k2", false), ("test:two", nil, "k2", false),
             ("test:two", "me", "k2", true), ("test:two", nil, "k1", true), ("test:one", nil, nil, true),
@@ -166,7 +166,7 @@ import Testing
         #expect(try bench.assets(old) == ["/a", "/c"])
     }
 
-    @Test("2.1: another address, chosen by the user, gets a separate album; the old link is kept")
+    @Test("2.1: a different address, chosen by the user, gets a separate album; the old link is kept")
     func otherAddress() async throws {
         let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a"])
         let other = ScriptedLibrary(address: "/two")
@@ -179,7 +179,7 @@ import Testing
         #expect(try bench.state(id) == "pending_association unreachable")
         let outcome = try await bench.service(library: other).associate(id, isRequested: true)
         #expect(outcome.isCreated && outcome.addedClips == 2)
-        // It is reported once: the user may not have intended it.
+        // The change of library is reported once: the user may not have intended it.
         #expect(outcome.formerLink?.libraryID == "test:one" && outcome.formerLink?.albumID == "album-1")
         try bench.add(["d"], to: id)
         #expect(try await bench.service(library: other).associate(id).formerLink == nil)

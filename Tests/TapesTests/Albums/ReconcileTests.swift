@@ -22,7 +22,7 @@ import Testing
         #expect(try bench.state(empty) == "none")
         #expect(try bench.service().reconcilePlan().tapes.count == 50)
         #expect(bench.library.calls.isEmpty && bench.library.albums.isEmpty)
-        // Its next add creates its album, and no other.
+        // The next add creates the tape's album, and no other album.
         try bench.add(["b"], to: ids[7])
         _ = try await bench.service().associate(ids[7])
         #expect(bench.library.albums.values.map(\.title) == ["Tapes – Old 7"])
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "R13: reconciling stops at the first library-wide error, not at that of one tape",
+        "R13: reconciling stops at the first library-wide error, not at an error of one tape",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason?.some(.unreachable), 1),
             (.quota, .quota, 1), (.unauthorized(.addOnly), .accessDenied, 1), (.rejected(status: 400), nil, 3),
@@ -97,7 +97,7 @@ import Testing
         #expect(bench.library.calls.isEmpty)
     }
 
-    @Test("R13: --verify marks deleted albums and creates none; the next reconcile does")
+    @Test("R13: --verify marks deleted albums but does not create any; the next reconcile does")
     func verify() async throws {
         let bench = try AlbumBench()
         let (first, second) = (try await bench.associated("1"), try await bench.associated("2"))
@@ -156,7 +156,7 @@ import Testing
         #expect(verified.all.count == 2 && verified.all.contains("damaged"))
     }
 
-    @Test("R13, trap 1: another library at the address stops reconciling at the first tape whose album is elsewhere")
+    @Test("R13, trap 1: a different library at the address stops reconciling at a tape whose album is elsewhere")
     func otherLibrary() async throws {
         let bench = try AlbumBench()
         var ids: [String] = []
@@ -186,7 +186,7 @@ import Testing
         #expect(!refused.isFiled)
     }
 
-    @Test("R17, trap 7: a copy does not have the album of its original, and immediately gets its own")
+    @Test("R17, trap 7: a copy does not have the album of its original, and immediately gets its own album")
     func copy() async throws {
         let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         let copy = try #require(try bench.store.duplicateTape(id, at: bench.clock.now))
@@ -201,7 +201,7 @@ import Testing
         #expect(Array(bench.library.albums.keys) == ["album-1"])
     }
 
-    @Test("a new order is sent to the library if there is an album, and creates none")
+    @Test("a new order is sent to the library if there is an album, but does not create one")
     func order() async throws {
         let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
         let clip = try #require(try bench.store.clips(of: id).last)

@@ -90,7 +90,7 @@ import Testing
         #expect(try bench.clips(id) == ["a linked", "b failed asset_rejected", "c linked"])
         #expect(outcome.state == .partly && outcome.reason == .assetRejected)
         #expect(bench.library.work == ["create", "resolve", "add", "resolve", "add", "arrange"])
-        // Permanently: not retried, even on request, and no pending work.
+        // A permanent refusal is not retried, even on request, and is not pending work.
         bench.library.forgetCalls()
         _ = try await bench.service().associate(id, isRequested: true)
         #expect(!bench.library.work.contains("add"))
@@ -137,7 +137,7 @@ import Testing
         #expect(bench.library.calls.contains(.resolve(["/a"])))
     }
 
-    @Test("R15: an unidentified clip is retried with the next one, and one without a path cannot be identified")
+    @Test("R15: an unidentified clip is retried with the next clip, and one without a path cannot be identified")
     func unidentified() async throws {
         let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
         let bare = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: id, kind: .image, source: nil)

@@ -12,7 +12,7 @@ import Testing
     private static let title = "Tapes – Summer"
     private static let unknownAlbum = "b8f7a7a5-4c3e-4b8e-9d55-0a3f2b1c4d5e"
 
-    @Test("4.2: the same library has the same identity in every process", arguments: LibraryKind.allCases)
+    @Test("4.2: a library has the same identity in every process", arguments: LibraryKind.allCases)
     func identity(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let (library, again) = (try bench.open(), try bench.open())
@@ -22,7 +22,7 @@ import Testing
         #expect(library.address == again.address)
     }
 
-    @Test("4.2: another library at the same address has another identity", arguments: LibraryKind.allCases)
+    @Test("4.2: a different library at the same address has a different identity", arguments: LibraryKind.allCases)
     func otherIdentity(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(
-        "4.1: an invalid ID is an error of the caller, never a missing album",
+        "4.1: an invalid ID is the caller's error, never a missing album",
         arguments: LibraryKind.allCases
     )
     func malformedIDs(_ kind: LibraryKind) async throws {
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("4.1: empty lists need no library", arguments: LibraryKind.allCases)
+    @Test("4.1: empty lists do not require a library", arguments: LibraryKind.allCases)
     func emptyLists(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let album = try await bench.open().createAlbum(title: Self.title, tapeID: Self.tapeID)

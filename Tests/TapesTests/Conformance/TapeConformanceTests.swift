@@ -7,7 +7,7 @@ import Testing
 
 /// The acceptance tests of contract section 10 through the service, on every library.
 @Suite("tapes in every library") struct TapeConformanceTests {
-    @Test("acceptance 1, 2: the first add creates one album, the second uses it", arguments: LibraryKind.allCases)
+    @Test("acceptance 1, 2: the first add creates one album, and the second uses it", arguments: LibraryKind.allCases)
     func firstAndSecond(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg", "b.jpg"])
@@ -110,7 +110,10 @@ import Testing
         #expect(albums.count == 2 && albums[link.albumID] == ["a.jpg", "b.jpg"])
     }
 
-    @Test("trap 1: another library at the same address gets no albums from this one", arguments: LibraryKind.allCases)
+    @Test(
+        "trap 1: a different library at the same address does not get albums from this one",
+        arguments: LibraryKind.allCases
+    )
     func otherLibrary(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])

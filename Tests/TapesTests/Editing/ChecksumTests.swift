@@ -69,7 +69,7 @@ struct ChecksumTests {
         #expect(try await bench.editor.checksum(gone) == gone)
     }
 
-    @Test("a file that changes during reading gets no checksum")
+    @Test("a file that changes during reading does not get a checksum")
     func changing() async throws {
         let path = try bench.write([UInt8](repeating: 7, count: 2_000_000), "a.mp4")
         // Between the two status queries: right after the first one.
@@ -121,7 +121,7 @@ struct ChecksumTests {
         try rename("moved.jpg", "a/b/other name.jpg")
         try FileManager.default.removeItem(atPath: bench.originals + "/gone.jpg")
         try FileManager.default.removeItem(atPath: bench.originals + "/unread.jpg")
-        // This file has the length of the lost ones, but other content.
+        // This file has the length of the lost ones, but different content.
         try bench.write(EditingBench.jpeg + [99], "a/similar.jpg")
         let witness = try OriginalsWitness(bench.originals)
         let outcomes = [ClipOutcome(clipID: clips[1].id, association: .linked, assetID: clips[1].source)]
@@ -180,7 +180,7 @@ struct ChecksumTests {
         #expect(try bench.order(other) == ["a.jpg"])
     }
 
-    @Test("of several equal files the one with the same name is used")
+    @Test("if several files are equal, the one with the same name is used")
     func relinkName() async throws {
         try bench.write(EditingBench.jpeg, "z.jpg")
         let (tape, _) = try await known(["z.jpg"])

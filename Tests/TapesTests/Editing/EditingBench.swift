@@ -70,7 +70,7 @@ func expectCancellation(
     #expect(error?.code == .cancelled, sourceLocation: sourceLocation)
 }
 
-/// Code of the error that a body throws; nil if it throws none.
+/// Code of the error that a body throws; nil if it does not throw.
 func tapesErrorCode(_ body: () throws -> Void) -> OutcomeCode? {
     do {
         try body()

@@ -48,7 +48,7 @@ struct InspectionTests {
         #expect((clip.size, clip.sha1, clip.sha256) == (nil, nil, nil))
     }
 
-    /// Its dates count from 2001 and its paths refer to another device: its format is not supported.
+    /// The database's dates count from 2001 and its paths refer to another device: its format is not supported.
     @Test("trap 21: the app's database is not a media file", arguments: ["tapes.json", "tapes"])
     func appDatabase(name: String) throws {
         let path = try bench.write(Array(#"[{"title":"Summer","createdAt":774000000.5,"clips":[]}]"#.utf8), name)
@@ -150,7 +150,7 @@ struct InspectionTests {
         arguments: [
             ("a.jpg", "$/a.jpg"), ("./a.jpg", "$/a.jpg"), (".//./d///a.jpg", "$/d/a.jpg"), ("d/../a.jpg", "$/a.jpg"),
             ("d/./../d/a.jpg", "$/d/a.jpg"), ("..", "$$"), ("d/..", "$"), ("d/", "$/d/"), (".", "$"),
-            // After a link, `..` is another directory, and nothing is known about paths that do not exist.
+            // After a link, `..` refers to a different directory, and nothing is known about paths that do not exist.
             ("link/../a.jpg", "$/link/../a.jpg"), ("gone/../a.jpg", "$/gone/../a.jpg"),
             ("link/d/../../a.jpg", "$/link/../a.jpg"), ("link", "$/link"), ("gone/../..", "$/gone/../.."),
             ("/", "/"), ("/..", "/"), ("/../../x", "/x"), ("//x//y", "/x/y"), ("/.", "/"),

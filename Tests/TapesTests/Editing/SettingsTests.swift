@@ -22,7 +22,7 @@ struct SettingsTests {
         return change
     }
 
-    @Test("1.1: settings of a tape are stored, others are kept")
+    @Test("1.1: settings of a tape are stored, and others are kept")
     func tape() throws {
         let editor = bench.editor
         let tape = try editor.create(title: "x")
@@ -77,7 +77,7 @@ struct SettingsTests {
     func trimTwice() throws {
         let clip = try clip(.video, milliseconds: 1000)
         _ = try bench.editor.set(change { $0.trimStartMilliseconds = 600 }, on: clip)
-        // The change is checked against the current values in the store, not those of the caller.
+        // The change is checked against the current values in the store, not the caller's values.
         let change = change { $0.trimEndMilliseconds = 400 }
         #expect(tapesErrorCode { _ = try bench.editor.set(change, on: clip) } == .trimTooLong)
         #expect(try bench.store.clips(of: clip.tapeID)[0].trimEndMilliseconds == 0)
@@ -101,7 +101,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("1.2: values for another kind of clip are refused")
+    @Test("1.2: values for a different kind of clip are refused")
     func kinds() throws {
         let refused: [(ClipRecord.Kind, ClipChange)] = [
             (.image, change { $0.trimStartMilliseconds = 0 }), (.live, change { $0.trimEndMilliseconds = 1 }),

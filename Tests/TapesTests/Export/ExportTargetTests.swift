@@ -26,7 +26,7 @@ import Testing
         #expect(error?.code == .targetExists)
     }
 
-    /// R6: under any name.
+    /// R6: an original is not replaced under any of its names.
     @Test(arguments: ["original.mp4", "hard.mp4", "soft.mp4", "dir/../original.mp4"], [true, false])
     func noOriginal(_ name: String, _ isReplacing: Bool) throws {
         let manager = FileManager.default

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Tapes
 
-/// Files of a killed rendering (tapes contract section 8).
+/// Files left by a killed rendering (tapes contract section 8).
 @Suite struct RenderLeftoversTests {
     let temporary: TemporaryDirectory
     let data: DataDirectory
@@ -56,7 +56,7 @@ import Testing
         #expect(try RenderMark.all(in: data).abandoned.isEmpty)
     }
 
-    @Test("files without a mark are found in the working directory only") func unmarked() async throws {
+    @Test("files without a mark are found only in the working directory") func unmarked() async throws {
         await kill(films, nil)
         #expect(try RenderLeftovers(directory: data, workingDirectory: nil).find().isEmpty)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: Array(films.utf8))
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test("links in the temporary directory do not prove that their rendering was killed") func linksOfOthers() throws {
-        // The other process has another data directory.
+        // The other process has a different data directory.
         let parent = try #require(try TargetDirectory.open(Array(films.utf8), creating: false))
         let workplace = try RenderWorkplace(beside: parent)
         defer { workplace.remove() }

@@ -32,7 +32,7 @@ struct RenderingNamesTests {
         let rendering = TapeRendering(searchPath: FilmKit.searchPath)
         try await rendering.render(FilmKit.tape(), clips: clips, to: target, options: options)
         #expect(try await kit.look(target).middles == [.red, .blue])
-        // Once more at the same path.
+        // The film is rendered once more at the same path.
         options.isReplacing = true
         try await rendering.render(FilmKit.tape(), clips: [clips[0]], to: target, options: options)
         let film = try await kit.look(target)

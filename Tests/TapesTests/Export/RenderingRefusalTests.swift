@@ -52,7 +52,7 @@ import Testing
     @Test func theProgramsAreStarted() async throws {
         let error = try await refusal([clip])
         #expect(error.code == .clipUndecodable)
-        // `ffprobe` is the first.
+        // `ffprobe` is the first program to be run.
         #expect(error.detail == "ffprobe failed with exit code 1")
         #expect(error.path == clip.source)
     }

@@ -17,7 +17,7 @@ struct RenderingTests {
         loud.durationMilliseconds = 400
         let clips = [
             loud, try await kit.still("b.jpg", "color=blue:s=50x50"),
-            // Does not contain its duration.
+            // This file does not contain its duration.
             try await kit.video("c.mkv", "color=lime:s=100x20:r=60:d=0.3", ["-f", "matroska", "-live", "1"]),
         ]
         let paths = clips.compactMap { $0.source.map { String(decoding: $0, as: UTF8.self) } }
@@ -108,8 +108,8 @@ struct RenderingTests {
         return clip
     }
 
-    /// Trap 20: the length is that of the clips minus the overlaps; and a slide moves in the direction of its name.
-    /// The random choices for this tape include one of each: see `TapeTimingTests`.
+    /// Trap 20: the length is the sum of the clips' lengths minus the overlaps, and a slide moves in the direction of
+    /// its name. The random choices for this tape include one of each: see `TapeTimingTests`.
     @Test func transitions() async throws {
         let kit = try FilmKit()
         let tape = FilmKit.tape(.randomise, 400)

@@ -56,13 +56,13 @@ struct UndecodableClipTests {
         #expect(found.clips.allSatisfy { !$0.detail.isEmpty && !$0.detail.contains("mediactl-render") })
         #expect(!hasBegun.withLock { $0 })
         #expect(try kit.names == before)
-        // The dry run reports the same.
+        // The dry run reports the same error.
         let checked = await #expect(throws: TapesError.self) {
             try await TapeRendering(searchPath: FilmKit.searchPath).check(FilmKit.tape(), clips: clips)
         }
         #expect((checked?.underlying as? UndecodableClips)?.clips.map(\.number) == expected)
         #expect(try kit.names == before)
-        // Without them the film is rendered.
+        // Without these clips, the film is rendered.
         let good = [clips[0], clips[2]]
         try await TapeRendering(searchPath: FilmKit.searchPath).check(FilmKit.tape(), clips: good)
         try await kit.render(clips: good)
@@ -76,7 +76,7 @@ struct UndecodableClipTests {
         #expect(try await kit.film(FilmKit.tape(), [live]).frameCount == 9)
     }
 
-    /// Audio in a format that ffmpeg does not support, as some phones record in addition to the usual one.
+    /// Audio in a format that ffmpeg does not support, as some phones record in addition to the common one.
     @Test func soundThatCannotBeDecoded() async throws {
         var clip = try await kit.video("a.mov", "color=red:s=64x36:r=30:d=0.3", sound: "sine=440:d=0.3")
         let url = URL(filePath: kit.home.file("a.mov"))

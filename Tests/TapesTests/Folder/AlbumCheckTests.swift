@@ -73,7 +73,7 @@ import Testing
         let folder = try OriginalsWitness(bench.fixture.root)
         #expect(try await bench.service.repair(bench.tape).repaired.isEmpty)
         try folder.check()
-        // Rule R8: a rename changes no album, and is not a finding.
+        // Rule R8: a rename does not change any album, and is not a finding.
         _ = try bench.fixture.store.changeTape(bench.tape, at: Date()) { $0.title = "Winter" }
         #expect(try await bench.findings().isEmpty)
     }
@@ -92,7 +92,7 @@ import Testing
         switch change {
         case .deleted:
             try files.removeItem(atPath: path("0002-b.jpg"))
-            // The playlist refers to it.
+            // The playlist refers to the link.
             expected = ["link_missing 0002-b.jpg", "playlist_outdated tape.m3u8"]
             seen = ["link_missing 0002-b.jpg"]
         case .renamed:
@@ -325,7 +325,7 @@ import Testing
             try FileManager.default.createDirectory(atPath: root + "/" + name, withIntermediateDirectories: false)
         }
         try bench.fixture.write("mine", to: root + "/Tapes – Gone/notes.txt")
-        // Its folder gets the next number.
+        // The folder of the new album gets the next number.
         try await killCreation("Gone", bench)
         try bench.fixture.write("{", to: root + "/Tapes – Half/.mediactl-album.json.mediactl-part")
         try bench.fixture.write("mine", to: root + "/Tapes – Full/notes.txt")

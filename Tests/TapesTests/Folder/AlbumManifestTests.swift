@@ -32,7 +32,7 @@ import Testing
         let parsed = try JSONSerialization.jsonObject(with: Data(manifest.text)) as? [String: Any]
         #expect(parsed?["trickyé"] != nil && parsed?["nextSequence"] as? Int == 3)
         #expect((parsed?["entries"] as? [Any])?.count == 3)
-        // Once more, and nothing changes.
+        // Parsing and writing it again changes nothing.
         #expect(AlbumManifest(manifest.text)?.text == manifest.text)
     }
 

@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// The targets of links, and the files they refer to (contract section 5; R6: no link on the way is resolved).
+/// The targets of links, and the files they refer to (contract section 5; R6: no link in the path is resolved).
 @Suite struct LinkTargetTests {
     private static let pictures = "/home/me/Pictures"
 

@@ -158,7 +158,7 @@ import Testing
         let bench = try await Bench()
         try bench.fixture.write("mine", to: bench.fixture.path("0001-c.jpg"))
         try makeLink(bench.fixture.path("0002-a.jpg"), to: "elsewhere")
-        // No longer links created by mediactl: one with another target, and one that is not a link.
+        // These are no longer links created by mediactl: one has a different target, and the other is not a link.
         try FileManager.default.removeItem(atPath: bench.fixture.path("0002-b.jpg"))
         try bench.fixture.write("also mine", to: bench.fixture.path("0002-b.jpg"))
         try await bench.arrange("c.jpg", "a.jpg", "b.jpg")
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "kill -9 while links are renamed: the next change finishes it, no link is lost and no foreign file changed",
+        "kill -9 while links are renamed: the next change finishes it, no link is lost, and no foreign file is changed",
         arguments: points,
         Next.allCases
     )
@@ -266,7 +266,7 @@ import Testing
             ]
         case .add:
             bench.paths["z.jpg"] = try Self.original("z.jpg", bench.fixture)
-            // This only completes the links; the number of the new one is not final.
+            // This only completes the links; the number of the new link is not final.
             let result = try await bench.fixture.add([try #require(bench.paths["z.jpg"])], to: bench.album)
             #expect(result == [.added])
             try bench.fixture.write("mine", to: bench.fixture.path("0004-x.jpg"))

@@ -122,7 +122,7 @@ import Testing
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement),
         arguments: [
             (0o777, AlbumAccess.State.authorized, AlbumAccess.State.authorized),
-            // Adding requires no read permission.
+            // Adding does not require read permission.
             (0o773, .authorized, .limited(missing: ["read"])),
             // Clips can still be added to existing albums.
             (0o775, .limited(missing: ["write"]), .limited(missing: ["write"])),
@@ -185,7 +185,7 @@ import Testing
         #expect(try await elsewhere.requestAccess(.addOnly).state == .restricted)
     }
 
-    @Test("R10: the fingerprint changes with mode, owner and library only") func fingerprint()
+    @Test("R10: the fingerprint changes only with mode, owner and library") func fingerprint()
         async throws
     {
         let fixture = try FolderFixture()
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(
-        "R10: the root's permissions determine whether albums can be created, an album's whether clips can be added",
+        "R10: creating albums depends on the root's permissions, and adding clips depends on the album's",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func operationsDecide() async throws {
@@ -229,7 +229,7 @@ import Testing
             ]
         }
         #expect(kinds == [.insufficient(["write"]), .unauthorized(.addOnly), .unauthorized(.readWrite)])
-        // Its owner still has it.
+        // The album's owner still has access.
         #expect(try await library.album(album.id, hint: nil) == .found(title: album.title, hint: album.hint))
     }
 

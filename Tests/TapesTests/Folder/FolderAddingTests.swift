@@ -125,7 +125,7 @@ import Testing
         let raw = Data(Array("../../2024/f".utf8) + [0xff, 0xfe])
         #expect(entries[0]["target"] == nil)
         #expect((entries[0]["targetBase64"] as? String).flatMap { Data(base64Encoded: $0) } == raw)
-        // Recognized by its bytes.
+        // Names that are not text are recognized by their bytes.
         #expect(try await fixture.add(paths, to: album) == [.alreadyInAlbum, .alreadyInAlbum, .alreadyInAlbum])
         try witness.check()
     }
@@ -185,7 +185,7 @@ import Testing
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0002-b.jpg"])
-        // Another file in its place is kept; the original gets a new number.
+        // A different file in the link's place is kept; the original gets a new number.
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         try fixture.write("mine", to: fixture.path("0001-a.jpg"))
         #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])

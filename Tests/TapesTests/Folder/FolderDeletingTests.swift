@@ -55,7 +55,7 @@ import Testing
         try witness.check()
     }
 
-    /// A file, a link of the user, a directory with files, a link to a directory, a name of the program that is no
+    /// A file, a user's link, a directory with files, a link to a directory, and a name of the program's that is no
     /// longer a link.
     @Test("trap 18: a folder with foreign files is kept, and the files are unchanged") func keptForeign() async throws {
         let (fixture, album) = try await FolderFixture.withAlbum()

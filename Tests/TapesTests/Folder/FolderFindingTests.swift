@@ -98,7 +98,7 @@ import Testing
     @Test("R4: an album is found by the mark of its tape, regardless of its name") func marked() async throws {
         let fixture = try await FolderFixture.ready()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
-        // With the same title, and the first by name.
+        // This album has the same title, and is the first by name.
         _ = try await fixture.album(tapeID: UUID().uuidString.lowercased())
         let album = try await fixture.album()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID.uppercased()) == album)
@@ -114,7 +114,7 @@ import Testing
         #expect(fixture.exists(outside) && fixture.exists(fixture.path(".mediactl-album.json")))
     }
 
-    /// Adding requires no read permission: the hint is sufficient, and if it is not, nothing is reported missing
+    /// Adding does not require read permission: the hint is sufficient, and if it is not, nothing is reported missing
     /// (trap 3).
     @Test(
         "R5: without permission to list the root, no album is reported missing",
@@ -147,7 +147,7 @@ import Testing
     func unreadableFolders() async throws {
         let fixture = try await FolderFixture.ready()
         chmod(fixture.temporary.path, 0o711)
-        // As in the root of a disk.
+        // The root of a disk contains such a folder.
         let lost = fixture.root + "/lost+found"
         try FileManager.default.createDirectory(atPath: lost, withIntermediateDirectories: false)
         chmod(lost, 0o700)

@@ -42,7 +42,7 @@ struct FolderFixture {
         )
     }
 
-    /// A library at another path, or the same with a prompt.
+    /// A library at a different path, or this library with a prompt.
     func library(
         at root: String? = nil,
         isConfigured: Bool = false,

@@ -18,7 +18,7 @@ import Testing
         #expect(ISO8601DateFormatter().date(from: try #require(marker["createdAt"] as? String)) != nil)
         let identity = try await fixture.library.identity()
         #expect(identity.libraryID == "folder:" + id && identity.accountID == nil && identity.keyID == nil)
-        // The same directory at another path is the same library.
+        // A directory that is reached by a different path is the same library.
         try makeLink(fixture.temporary.file("other"), to: fixture.root)
         #expect(try await fixture.library(at: fixture.temporary.file("other")).identity().libraryID == "folder:" + id)
     }
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("trap 1: a missing root is another library, and no album is reported missing", arguments: Loss.allCases)
+    @Test("trap 1: a missing root is a different library, and no album is reported missing", arguments: Loss.allCases)
     func gone(loss: Loss) async throws {
         let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
@@ -81,7 +81,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("trap 1: another disk at the same path has its own albums, and reports none as missing")
+    @Test("trap 1: a different disk at the same path has its own albums, and reports none as missing")
     func anotherLibrary() async throws {
         let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
@@ -150,7 +150,7 @@ import Testing
             }
             #expect(added == .rejected(status: nil))
         }
-        // Empty requests need no access.
+        // Empty requests do not require access.
         #expect(try await fixture.library.add([], to: UUID().uuidString, hint: nil).isEmpty)
         #expect(try await fixture.library.remove([], from: UUID().uuidString, hint: nil).isEmpty)
     }

@@ -18,7 +18,7 @@ import Testing
             atPath: fixture.root + "/Tapes – Summer",
             withIntermediateDirectories: false
         )
-        // A leftover of writing the first manifest.
+        // A leftover from writing the first manifest.
         try fixture.write("{\"format", to: fixture.path(Self.manifest + ".mediactl-part"))
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
         let album = try await fixture.album()
@@ -56,7 +56,8 @@ import Testing
         try witness.check()
     }
 
-    @Test("only a link with a name and target of the program is adopted") func lookalikes() async throws {
+    @Test("only a link whose name and target the program could have created is adopted")
+    func lookalikes() async throws {
         let (fixture, album) = try await FolderFixture.withAlbum()
         let path = try fixture.original("a.jpg")
         let target = "../../2024/a.jpg"
@@ -178,7 +179,7 @@ import Testing
         let fixture = try await FolderFixture.ready(root: disk.path + "/Tapes")
         let paths = (0..<5).map { Array("/away/\($0).jpg".utf8) }
         let album = try await fixture.album()
-        // The manifest needs no additional inode here; three are left for links.
+        // The manifest does not need an additional inode here; three are left for links.
         try fixture.write("half", to: fixture.path(Self.manifest + ".mediactl-part"))
         var volume = statvfs()
         try #require(statvfs(disk.path, &volume) == 0)
@@ -224,7 +225,7 @@ import Testing
         let lock = try await AlbumLock.acquire(.folderLibrary(String(id)), in: fixture.data)
         let library = fixture.library
         let waiting = Task { try await library.createAlbum(title: "Tapes – Summer", tapeID: FolderFixture.tapeID) }
-        // Reading needs no lock.
+        // Reading does not require a lock.
         #expect(try await library.albumMarked(FolderFixture.tapeID) == nil)
         #expect(!fixture.exists(fixture.root + "/Tapes – Summer"))
         let cancelled = Task { try await library.createAlbum(title: "Tapes – Other", tapeID: "x") }
@@ -239,7 +240,7 @@ import Testing
 
     /// Events in the folder of an album, as counted by inotify(7).
     private struct Cost: Equatable {
-        /// Times the folder itself is opened: once to reach it, once to list it.
+        /// How many times the folder itself is opened: once to reach it, once to list it.
         var openings = 0
         var newManifests = 0
         var links = 0
@@ -271,7 +272,7 @@ import Testing
         return cost
     }
 
-    @Test("1,000 clips take one listing and one manifest, like 10") func cost() async throws {
+    @Test("1,000 clips take one listing and one manifest, as do 10 clips") func cost() async throws {
         let (fixture, album) = try await FolderFixture.withAlbum()
         // R14: originals are not accessed, so they need not exist.
         let paths = (0..<1000).map { Array((fixture.originals + "/IMG_\($0).jpg").utf8) }

@@ -76,7 +76,10 @@ import Testing
         #expect(try await arrange(paths.reversed()) != first)
     }
 
-    @Test("a file with that name that mediactl did not create is kept", arguments: ["text", "link", "directory"])
+    @Test(
+        "a file with the playlist's name that mediactl did not create is kept",
+        arguments: ["text", "link", "directory"]
+    )
     func foreign(kind: String) async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")

@@ -48,7 +48,7 @@ struct ImmichAccessTests {
         let (bench, library) = try await ImmichBench(permissions: scope.permissions).withLibrary()
         #expect(try await library.access(.addOnly).state == scope.addOnly)
         #expect(try await library.access(.readWrite).state == scope.readWrite)
-        // Queried once per process, without side effect.
+        // Queried once per process, without side effects.
         let lines = try await bench.report().requests.map(\.line)
         let requested = ["GET /server/version", "GET /api-keys/me"]
         #expect(lines == requested + (["all", "user.read"].contains(scope.permissions[0]) ? ["GET /users/me"] : []))
@@ -70,11 +70,11 @@ struct ImmichAccessTests {
         #expect(access.state == .denied)
         #expect(access.detail.hasPrefix("Invalid API key"))
         #expect(!"\(access)".contains("s3cret"))
-        // R10: another key is another grant.
+        // R10: a different key is a different grant.
         #expect(try await bench.library(key: "other").access(.addOnly).fingerprint != access.fingerprint)
     }
 
-    @Test("R10: the fingerprint changes with the permissions only")
+    @Test("R10: the fingerprint changes only with the permissions")
     func fingerprint() async throws {
         let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])
         try await bench.server.add(key: "key-2", permissions: ["album.create", "albumAsset.create", "asset.upload"])
@@ -117,7 +117,7 @@ struct ImmichAccessTests {
         }
     }
 
-    // Immich 1.107 moved the version to another address.
+    // Immich 1.107 moved the version to a different address.
     @Test(
         "6.1: version 2 is supported; version 1 is not, wherever it reports its version",
         arguments: [([1, 106, 4], false), ([1, 107, 0], false), ([1, 144, 1], false), ([2, 0, 0], true)]
@@ -155,7 +155,7 @@ struct ImmichAccessTests {
         let account = try #require(identity.accountID)
         #expect(identity.libraryID == "immich:\(bench.server.address)/api#\(account)")
         #expect(identity.name.hasSuffix(", Alice"))
-        // Another key of the same account is the same library.
+        // A different key for the same account identifies the same library.
         try bench.remember(identity, at: library)
         try await bench.server.add(key: "key-2")
         let other = try await bench.library(key: "key-2").identity()

@@ -158,7 +158,7 @@ struct ImmichAlbumTests {
         #expect(report.requests.filter { $0.method == "PUT" }.map { $0.json?.ids?.count } == [250, nil, 250, 250, 100])
     }
 
-    @Test("6.2: an album deleted between two chunks is missing for all")
+    @Test("6.2: an album deleted between two chunks is missing for all clips")
     func goneBetweenChunks() async throws {
         let (bench, library) = try await ImmichBench().withLibrary()
         let made = try await library.createAlbum(title: "a", tapeID: "t")

@@ -14,7 +14,7 @@ struct ImmichAssetTests {
 
     /// SHA-1 of `abc` (FIPS 180-4, appendix A.1 of its examples).
     static let sha1OfABC = "a9993e364706816aba3e25717850c26c9cd0d89d"
-    /// The same bytes in base64: 28 characters.
+    /// This digest in base64: 28 characters.
     static let base64OfABC = "qZk+NkcGgWq6PiVxeFDCbJzQ2J0="
 
     @Test("trap 14: a checksum is 28 characters of base64")
@@ -51,7 +51,7 @@ struct ImmichAssetTests {
         #expect(found == [.asset(Array(ids[0].utf8), isHidden: true)])
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         #expect(try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil) == [.added])
-        // The count omits it, so it proves nothing.
+        // The count omits the asset in the trash, so it proves nothing.
         #expect(try await library.album(made.id, hint: nil) == .found(title: "a", hint: nil, count: 0))
     }
 
@@ -110,7 +110,7 @@ struct ImmichAssetTests {
         kept.sha1 = wrong
         let zeros = try await bench.server.add(assets: [["checksum": wrong]])
         #expect(try await bench.library().resolveAssets([kept], mayUpload: false).map(\.assetID) == [zeros[0]])
-        // Another length, or another time, invalidates it.
+        // A different length or a different time invalidates it.
         for (size, time) in [(4, kept.modifiedNanoseconds), (3, 1)] {
             var stale = kept
             (stale.size, stale.modifiedNanoseconds) = (Int64(size), time)
@@ -193,7 +193,7 @@ struct ImmichAssetTests {
         #expect(library.serverPath(of: Array("/photos/".utf8) + [0xff]) == nil)
     }
 
-    @Test("6.3: the server returns partial paths in any case, on several pages; the exact one is used")
+    @Test("6.3: the server's matches are partial, ignore case, and fill several pages; the exact one is used")
     func externalLibrary() async throws {
         let clip = try bench.clip("a.jpg", "abc")
         // The server returns two per page.
@@ -209,7 +209,7 @@ struct ImmichAssetTests {
 
     @Test("6.3: names that only look alike are not the same path")
     func equalByBytes() async throws {
-        // The server's is one character, the local one a letter and its accent.
+        // The server's name has one character; the local name has a letter and an accent.
         try await bench.server.add(assets: [["path": "/ext/\u{e9}.jpg"]])
         let library = try bench.library()
         #expect(try await library.asset(atServerPath: "/ext/\u{e9}.jpg") != nil)

@@ -44,7 +44,7 @@ struct ImmichParallelTests {
         #expect(report.assets.filter { $0.name.hasSuffix(".heic") }.map(\.video) == [ids["l.mov"], ids["l.mov"]])
     }
 
-    @Test("6.4: a revoked key stops the run: uploads in progress finish, no other starts")
+    @Test("6.4: a revoked key stops the run: uploads in progress finish, and no others start")
     func revoked() async throws {
         let bench = try await ImmichBench(gather: 2)
         try await bench.server.add(faults: [

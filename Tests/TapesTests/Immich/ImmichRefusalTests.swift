@@ -19,7 +19,7 @@ struct ImmichRefusalTests {
         Row(status: 400, message: "Not found or no album.read access", expected: .albumMissing),
         Row(status: 400, message: "Not found or no albumAsset.create access", expected: .albumMissing),
         Row(status: 400, message: "Quota has been exceeded!", expected: .quota),
-        // Trap 2: the same status for invalid requests, and for texts that only look alike.
+        // Trap 2: invalid requests, and texts that only look alike, have the same status.
         Row(status: 400, message: "Validation failed", expected: .rejected(status: 400)),
         Row(status: 400, message: "The album was not found", expected: .rejected(status: 400)),
         Row(status: 400, message: "Not found or no asset.read access", expected: .rejected(status: 400)),
@@ -32,7 +32,7 @@ struct ImmichRefusalTests {
             expected: .insufficient(["albumAsset.create"])
         ),
         Row(status: 403, message: "Forbidden", expected: .unauthorized(.addOnly)),
-        // The server never uses it for missing items.
+        // The server never uses this status for missing items.
         Row(status: 404, message: "Album not found", expected: .unreachable(retryAfter: nil)),
         Row(status: 408, message: "Request Timeout", expected: .unreachable(retryAfter: nil)),
         Row(status: 429, message: "Too Many Requests", expected: .unreachable(retryAfter: nil)),

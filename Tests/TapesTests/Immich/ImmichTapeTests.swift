@@ -86,7 +86,8 @@ struct ImmichTapeTests {
         try await bench.immich.server.add(faults: ["path": "^/albums$", "status": 503, "times": 2, "body": "{}"])
         #expect(try await bench.service().associate(tape).reason == .unreachable)
         #expect(try bench.states(tape) == [.pending])
-        // R10: another grant is retried automatically; transfer failures wait, unless the user requests a retry.
+        // R10: after a new grant, the tape is retried automatically; transfer failures wait, unless the user requests a
+        // retry.
         let outcome = try await bench.service().associate(tape, isRequested: true)
         #expect(outcome.state == .associated)
         #expect(try await bench.immich.report().albums.count == 1)
@@ -130,7 +131,7 @@ struct ImmichTapeTests {
         let check = try await bench.service().verify(tape)
         #expect(check.findings.map(\.kind) == [.assetsMissing] && check.findings[0].detail == "the album has 1 of 3")
         #expect(check.isRepairable(check.findings[0]))
-        // An asset that is still on the server needs no original.
+        // An asset that is still on the server does not need its original.
         try FileManager.default.removeItem(atPath: bench.immich.directory.file("a.jpg"))
         let repair = try await bench.service().repair(tape)
         #expect(repair.repaired.map(\.kind) == [.assetsMissing] && repair.remaining.isEmpty)
@@ -168,7 +169,7 @@ struct ImmichTapeTests {
         #expect(try await bench.service().verify(tape).findings.isEmpty)
     }
 
-    @Test("trap 10: an asset in the trash is found, and not repaired: only the user can restore it")
+    @Test("trap 10: an asset in the trash is found, but not repaired: only the user can restore it")
     func trashedAsset() async throws {
         let bench = try Bench(try await ImmichBench())
         let tape = try bench.tape("Summer", ["a"])

@@ -87,7 +87,7 @@ struct ImmichUploadTests {
         #expect(still.video == video.id)
         #expect(video.hidden)
         #expect(uploads.last?.form?.map(\.name).suffix(2) == ["livePhotoVideoId", "assetData"])
-        // Its video is queried by checksum before the upload (trap 12).
+        // The live photo's video is queried by checksum before the upload (trap 12).
         #expect(report.requests.filter { $0.path == "/assets/bulk-upload-check" }.count == 2)
     }
 
@@ -131,7 +131,7 @@ struct ImmichUploadTests {
         Refusal(status: 400, message: "Validation failed", isRefused: true, sendsOn: true),
         // Files of this size are not sent again in this run.
         Refusal(status: 413, message: "Payload Too Large", isRefused: false, sendsOn: false),
-        // Not the server's decision about the file: a proxy, or a temporary state.
+        // These are not the server's decision about the file: they come from a proxy or from a temporary state.
         Refusal(status: 405, message: "Method Not Allowed", isRefused: false, sendsOn: true),
         Refusal(status: 409, message: "Conflict", isRefused: false, sendsOn: true),
         Refusal(status: 423, message: "Locked", isRefused: false, sendsOn: true),
@@ -212,7 +212,7 @@ struct ImmichUploadTests {
         #expect(report.requests.filter { $0.line == "POST /assets" }.count == 1)
     }
 
-    @Test("an interrupted upload is retried later, not now; the next file is uploaded")
+    @Test("an interrupted upload is left to a later run; the next file is uploaded")
     func brokenOff() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: ["path": "/assets$", "drop": true])
@@ -253,7 +253,7 @@ struct ImmichUploadTests {
                         try connection.readBody(bytesRead)
                     }
                     try connection.write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\(length)\r\n\(body)")
-                    // This is more than the buffers in between hold: the client is still sending when the response
+                    // This is more than the buffers in between can hold: the client is still sending when the response
                     // arrives.
                     for _ in 0..<24 { try connection.readBody(bytesRead) }
                     if bytesRead > 0 { connection.reset() }
@@ -296,7 +296,7 @@ struct ImmichUploadTests {
         withExtendedLifetime(directory) {}
     }
 
-    /// A library of a scripted server, and a clip whose file consists of zeros.
+    /// A library on a scripted server, and a clip whose file consists of zeros.
     static func setUp(
         _ server: ScriptedServer,
         length: Int,

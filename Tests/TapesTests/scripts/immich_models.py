@@ -21,7 +21,7 @@ from immichpy.client.generated.models.server_version_response_dto import ServerV
 from immichpy.client.generated.models.user_admin_response_dto import UserAdminResponseDto
 from pydantic import TypeAdapter
 
-# Fields that version 2 requires in addition to those of the description, which is that of version 3.
+# Fields that version 2 requires in addition to those in the description, which describes version 3.
 FIELDS_OF_VERSION_2 = {"deviceAssetId", "deviceId"}
 
 
@@ -32,7 +32,7 @@ def complaint_about_body(model, body):
         return f"{model.__name__}: unknown members in {body!r}"
     try:
         model.from_dict(body)
-    except Exception as error:  # any error of the model
+    except Exception as error:  # any error from the model
         return f"{model.__name__}: {error}"
     return None
 

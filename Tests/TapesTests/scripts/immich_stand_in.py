@@ -3,8 +3,8 @@
     immich_stand_in.py [--major 2|3] [--until-input-ends]
 
 Prints its address. With --until-input-ends it exits at the end of its input, that is, with its parent process. The
-server is at `/api`; `POST /__control/worlds` creates others, each at `/NAME/api`, so that tests are isolated. Every
-request is first parsed by the models of immichpy; a request that they reject is a violation, which
+server is at `/api`; `POST /__control/worlds` creates more servers, each at `/NAME/api`, so that tests are isolated.
+Every request is first parsed by the models of immichpy; a request that they reject is a violation, which
 `GET /__control/worlds/NAME` returns.
 """
 

@@ -70,8 +70,8 @@ struct DeviceCall {
     let timestamp: String
     let assertion: [UInt8]
     var isVerified = false
-    /// The counter of the request on `mediactl-1`, stored only after the payload's assertion, whose counter is higher,
-    /// was verified (contract 3.4 no. 2).
+    /// The request's counter on `mediactl-1`. It is stored only after the payload's assertion, which has a higher
+    /// counter, was verified (contract 3.4 no. 2).
     var pendingCounter: Int?
 }
 

@@ -161,7 +161,7 @@ struct CaptureSettings: Sendable {
     var basePath = ""
 
     var now: Timestamp { .now(offset: clockOffset) }
-    /// Its SHA-256 begins every assertion of a payload.
+    /// The SHA-256 of this value begins every assertion of a payload.
     var relyingParty: String { profile == .reference ? "XXXXXXXXXX.com.realitycam.app" : profile.rawValue }
 }
 

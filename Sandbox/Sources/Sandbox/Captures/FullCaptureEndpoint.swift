@@ -3,8 +3,8 @@ import HTTPTypes
 import NIOCore
 
 /// `POST /api/v1/captures` (contract 7): accepts the media itself. The framework's limit on the form is lower than the
-/// limits for a photo and for a depth map. Depth maps are not analyzed: the response is that for a depth map that
-/// cannot be unpacked.
+/// limits for a photo and for a depth map. Depth maps are not analyzed: the response is always the one for a depth map
+/// that cannot be unpacked.
 struct FullCaptureEndpoint {
     let catalog: CaptureCatalog
     let links: CaptureLinks

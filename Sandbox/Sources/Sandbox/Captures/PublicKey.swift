@@ -1,7 +1,7 @@
 import CLibcrypto
 import Foundation
 
-/// A public key of OpenSSL.
+/// An OpenSSL public key.
 struct PublicKey: ~Copyable {
     /// An `EVP_PKEY`, owned: created in `init`, freed in `deinit`, never handed out.
     private let key: OpaquePointer
@@ -90,7 +90,7 @@ struct PublicKey: ~Copyable {
     }
 }
 
-/// A P-256 public key, verified to be a point of the curve.
+/// A P-256 public key, verified to be a point on the curve.
 struct P256PublicKey: Sendable, Equatable, Codable {
     /// SEC 1, uncompressed: 65 bytes.
     let point: [UInt8]
@@ -101,7 +101,7 @@ struct P256PublicKey: Sendable, Equatable, Codable {
         0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
     ]
 
-    /// Nil for anything but an uncompressed point of the curve.
+    /// Nil for anything but an uncompressed point on the curve.
     init?(point: [UInt8]) {
         guard point.count == 65, point[0] == 4, PublicKey(der: Self.prefix + point) != nil else { return nil }
         self.point = point

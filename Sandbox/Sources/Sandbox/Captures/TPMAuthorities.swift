@@ -2,7 +2,7 @@ import ArgumentParser
 import CLibcrypto
 import Foundation
 
-/// Trusted authorities of endorsement keys: makers of TPMs, or `swtpm_localca`.
+/// Trusted authorities of endorsement keys: TPM manufacturers, or `swtpm_localca`.
 struct TPMAuthorities: Sendable, ExpressibleByArgument {
     /// DER.
     private var certificates: [[UInt8]] = []
@@ -71,7 +71,7 @@ final class Certificate {
     deinit { X509_free(pointer) }
 
     /// Whether the certificate has the extended key usage tcg-kp-EKCertificate (TCG EK Credential Profile, section
-    /// 3.2.16). Keys of other certificates of the same authority need not be in a TPM.
+    /// 3.2.16). Keys in other certificates from this authority need not be in a TPM.
     var isOfEndorsementKey: Bool {
         guard let usage = X509_get_ext_d2i(pointer, NID_ext_key_usage, nil, nil),
             let wanted = OBJ_txt2obj("2.23.133.8.1", 1)

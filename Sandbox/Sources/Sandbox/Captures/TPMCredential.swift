@@ -1,8 +1,8 @@
 import CLibcrypto
 
 /// A secret encrypted to an endorsement key and bound to the name of another key of the same TPM, like the result of
-/// TPM2_MakeCredential (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). The endorsement key has one of the usual
-/// templates (TCG EK Credential Profile): SHA-256 names, AES-128 in CFB mode.
+/// TPM2_MakeCredential (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). The endorsement key has one of the
+/// default templates (TCG EK Credential Profile): SHA-256 names, AES-128 in CFB mode.
 struct TPMCredential {
     /// TPM2B_ID_OBJECT.
     let idObject: [UInt8]

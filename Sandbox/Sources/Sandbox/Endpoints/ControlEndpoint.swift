@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The control routes, which require no login but accept only clients on loopback; see ``FaultSyntax/help``.
+/// The control routes, which do not require a login but accept only clients on loopback; see ``FaultSyntax/help``.
 struct ControlEndpoint {
     static let prefix = "/__sandbox/"
 

@@ -26,7 +26,7 @@ struct DeleteEndpoint {
         else {
             return error(.badRequest, "Bad Request", "Expected JSON body with \(dialect.idKey) and delete_token")
         }
-        // The same response for a wrong token, an unknown ID, and a file without a token (trap T11).
+        // A wrong token, an unknown ID, and a file without a token get the same response (trap T11).
         guard try catalog.tokenIsValid(token, forAsset: id) else {
             return error(.forbidden, "Forbidden", "Invalid delete token")
         }

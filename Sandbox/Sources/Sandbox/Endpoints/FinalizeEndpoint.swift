@@ -40,7 +40,7 @@ struct FinalizeEndpoint: FinalizeService {
         if let message = try await missingHook(id) { return .serverError(message) }
         guard !plan.has(.unwritable), running.begin(id) else { return .serverError("Failed to move file (rename)") }
         defer { running.end(id) }
-        // Another request may have finished it in the meantime.
+        // Another request may have finished the upload in the meantime.
         if let response = try store.response(id) { return .json(.created, response) }
         return try await finalize(id, request, link)
     }
@@ -72,7 +72,7 @@ struct FinalizeEndpoint: FinalizeService {
         let metadata = TusMetadata(upload.metadata)
         var form = request.fields(orFrom: metadata)
         if let link {
-            // Other fields of a guest about the event are ignored.
+            // Other event fields from a guest are ignored.
             guard let label = request.guestLabel else {
                 throw UploadFields.Refusal.badRequest(FinalizeRequest.invalidGuestFields)
             }
@@ -139,7 +139,7 @@ struct FinalizeRequest {
 
     static let invalidGuestFields = "Missing or invalid token-mode fields (label, tos_accepted)"
 
-    /// Nil if a required field of a guest is missing or invalid.
+    /// Nil if a field required from guests is missing or invalid.
     var guestLabel: String? {
         guard let label = text("label"), label.utf8.count <= 255, acceptsTerms,
             (text("display_name") ?? "").unicodeScalars.count <= 100

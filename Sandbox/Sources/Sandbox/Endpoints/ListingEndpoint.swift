@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// `GET /db/database.php` (gighive contract 7).
 struct ListingEndpoint {
-    /// Also the number of rows at which the listing becomes paginated.
+    /// The number of rows per page, and the number of rows at which the listing becomes paginated.
     private static let pageSize = 750
 
     let catalog: Catalog
@@ -52,7 +52,7 @@ struct ListingEndpoint {
             return "asset LEFT JOIN event_item ON asset_id = asset.id LEFT JOIN event ON event.id = event_id"
         }
         if isNew { return "asset JOIN event_item ON asset_id = asset.id JOIN event ON event.id = event_id" }
-        // The older releases have a table of labels: a file is listed in every event with its label.
+        // The older releases have a table of labels: a file is listed in every event that contains its label.
         return """
             event_item AS placed JOIN event ON event.id = placed.event_id
             JOIN event_item ON event_item.label = placed.label COLLATE NOCASE

@@ -9,7 +9,7 @@ struct GuestBook: Sendable {
     let catalog: Catalog
     private var queue: DatabaseQueue { catalog.queue }
 
-    /// The link of a guest; nil for a user with a password. Throws ``GuestRefusal`` for an invalid link.
+    /// The guest's link; nil for a user with a password. Throws ``GuestRefusal`` for an invalid link.
     func link(of exchange: Exchange) throws -> EventLink? { try exchange.uploadToken.map(validLink) }
 
     func validLink(_ token: String) throws -> EventLink {
@@ -51,7 +51,7 @@ struct GuestBook: Sendable {
         try queue.change("UPDATE event_link SET is_revoked = 1 WHERE token = ?", [token])
     }
 
-    /// Adds the job of a guest's upload to the database and to the response. Throws a constraint violation if the
+    /// Adds the job for a guest's upload to the database and to the response. Throws a constraint violation if the
     /// upload already has a job.
     func addJob(for link: EventLink, asset: Int, upload: String, to response: inout JSONValue) throws {
         let nonce = urlSafeText(randomBytes(24))
@@ -68,7 +68,7 @@ struct GuestBook: Sendable {
 
     func job(nonce: String) throws -> GuestJob? { try queue.read { try GuestJob.fetchOne($0, key: ["nonce": nonce]) } }
 
-    /// Number of videos that the guests of an event can see: those approved and not hidden.
+    /// Number of videos that the guests of an event can see, that is, videos that are approved and not hidden.
     func videoCount(ofEvent id: Int) throws -> Int {
         let tokens = "SELECT token FROM event_link WHERE event_id = ?"
         let condition = "state = 'approved' AND hidden_at IS NULL AND token IN (\(tokens))"

@@ -91,7 +91,7 @@ final class LoginBook: Sendable {
         return login.response("valid", true)
     }
 
-    /// The login of an `Authorization` header, or the code of its refusal.
+    /// The login in an `Authorization` header, or the code of its refusal.
     private func find(_ header: String?) -> (login: Login?, code: String) {
         guard let header, header.lowercased().hasPrefix("bearer ") else { return (nil, "unauthenticated") }
         let token = header.dropFirst("bearer ".count).trimmingCharacters(in: .whitespaces)

@@ -48,7 +48,8 @@ struct PhotoCatalog: Sendable {
         try queue.read { try PhotoRecord.fetchOne($0, key: ["hash": hash]) }
     }
 
-    /// Stores a file and its row in one transaction: one of several identical uploads is new, the others get its row.
+    /// Stores a file and its row in one transaction: one of several identical uploads is new, and the others get its
+    /// row.
     func store(_ upload: PhotoUpload, of user: UserRecord) throws -> (photo: PhotoRecord, isDuplicate: Bool) {
         try queue.write { db in
             if let known = try PhotoRecord.fetchOne(db, key: ["hash": upload.hash]) { return (known, true) }
@@ -200,13 +201,13 @@ extension PhotoCatalog {
         var totalCount: Int
     }
 
-    /// The photos after the one at the cursor, in the order of their upload; none if that photo was deleted.
+    /// The photos after the one at the cursor, in upload order; none if that photo was deleted.
     func page(of user: String, after cursor: String?, since: Timestamp?, limit: Int) throws -> Page {
         try queue.read { db in
             let own = PhotoRecord.filter(sql: "user_id = ?", arguments: [user])
             var page = Page(totalCount: try own.fetchCount(db))
             if settings.isStub {
-                // The only page of the build without PostgreSQL.
+                // The build without PostgreSQL has only this page.
                 page.photos = try own.order(sql: "taken_at DESC").limit(limit).fetchAll(db)
                 return page
             }

@@ -47,7 +47,7 @@ struct PhotoSyncSite: Sendable {
         }
     }
 
-    /// The refusal by a check that is made before the key is checked; nil if there is none.
+    /// The refusal from a check that precedes the key check; nil if there is none.
     private func refusal(_ route: PhotoSyncRoute, _ exchange: Exchange) -> Response? {
         if let response = catalog.outage.response { return response }
         if catalog.settings.setup == .incomplete, !route.isBeforeSetup {

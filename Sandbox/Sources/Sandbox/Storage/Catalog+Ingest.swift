@@ -53,8 +53,9 @@ extension Catalog {
         case open(event: Int, position: Int)
     }
 
-    /// Stores a submission by the rules of the dialect (gighive contract 3). Without a race window, lookup and insert are one
-    /// transaction, and nothing collides; with one, other uploads can come between, as on the real servers.
+    /// Stores a submission by the rules of the dialect (gighive contract 3). Without a race window, lookup and insert
+    /// are one transaction, and collisions cannot occur; with a race window, other uploads can run in between, as on
+    /// the real servers.
     func ingest(_ submission: Submission) async throws -> IngestOutcome {
         guard let raceWindow else {
             return try write { db in

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A refusal of the tus endpoint in PHP: a JSON text, or an empty body (gighive-d4 contract 4.1).
+/// A refusal by the tus endpoint in PHP: a JSON text, or an empty body (gighive-d4 contract 4.1).
 struct BlockTusError: Refusal {
     var status: HTTPResponse.Status
     var text: String?

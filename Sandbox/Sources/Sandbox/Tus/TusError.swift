@@ -35,7 +35,7 @@ struct TusError: Refusal {
     static let notFinished = TusError(400, "UPLOAD_NOT_FINISHED", "one of the partial uploads is not finished")
     static let invalidConcat = TusError(400, "INVALID_CONCAT", "invalid Upload-Concat header")
     static let modifyFinal = TusError(403, "MODIFY_FINAL", "modifying a final upload is not allowed")
-    // tusd has no expiration and no checksums; the statuses are those of tus 1.0.0.
+    // tusd has no expiration and no checksums; the statuses come from tus 1.0.0.
     static let gone = TusError(410, "UPLOAD_EXPIRED", "upload has expired")
     static let checksumMismatch = TusError(460, "CHECKSUM_MISMATCH", "checksum mismatch")
 

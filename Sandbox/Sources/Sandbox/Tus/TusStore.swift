@@ -41,7 +41,7 @@ final class TusStore: Sendable {
 
     func declareLength(_ length: Int, of id: String) throws { try change("length = ?", [length], id) }
 
-    /// The record of a finished upload is kept, like that of its hook.
+    /// The record of a finished upload is kept, and so is its hook's record.
     func terminate(_ id: String) throws {
         unlink(folder.uploadPath(id))
         try queue.change("DELETE FROM tus_upload WHERE id = ? AND finished_at IS NULL", [id])

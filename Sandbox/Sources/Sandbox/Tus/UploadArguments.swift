@@ -33,7 +33,7 @@ struct UploadArguments: ParsableArguments, Sendable {
         guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size must be 0 or more") }
     }
 
-    /// The value of `Tus-Extension`; the default is that of tusd, in its order.
+    /// The value of `Tus-Extension`; the default is tusd's list, in tusd's order.
     var extensions: String {
         tusExtensions ?? "creation,creation-with-upload,termination,concatenation,creation-defer-length"
     }

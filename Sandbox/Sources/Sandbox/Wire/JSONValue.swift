@@ -44,7 +44,7 @@ enum JSONValue: Sendable, Equatable {
 
     // MARK: Text
 
-    /// The JSON text, without whitespace and optional escapes.
+    /// The JSON text, without whitespace or optional escapes.
     var text: String {
         var text = ""
         append(to: &text)
@@ -77,7 +77,7 @@ enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// RFC 8785 section 3.2.2.2 requires the same form.
+    /// This is also the form that RFC 8785 section 3.2.2.2 requires.
     private static func quote(_ string: String, to text: inout String) {
         guard string.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) else {
             text += "\"" + string + "\""

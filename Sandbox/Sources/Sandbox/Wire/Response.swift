@@ -51,15 +51,15 @@ struct Response: Sendable {
         Response(status, .application, .json(value))
     }
 
-    /// `{"error":…,"message":…}` of the application.
+    /// `{"error":…,"message":…}` from the application.
     static func failure(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Response {
         .json(status, ["error": .string(error), "message": .string(message)])
     }
 
-    /// A 400 of the upload application.
+    /// A 400 from the upload application.
     static func badRequest(_ message: String) -> Response { .failure(.badRequest, "Bad Request", message) }
 
-    /// A 500 of the upload application.
+    /// A 500 from the upload application.
     static func serverError(_ message: String) -> Response { .failure(.internalServerError, "Server Error", message) }
 
     /// Apache's own error page.
@@ -72,7 +72,7 @@ struct Response: Sendable {
         )
     }
 
-    /// The 401 of wrong passwords and wrong roles alike (gighive contract 1).
+    /// The 401 for both wrong passwords and wrong roles (gighive contract 1).
     static func unauthorized(realm: String) -> Response {
         Response(
             .unauthorized,

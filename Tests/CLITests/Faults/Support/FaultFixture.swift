@@ -10,7 +10,7 @@ struct FaultFixture: Sendable {
     var runner: BinaryRunner
     /// A file that starts like a real MP4.
     let file: String
-    /// `--server`. The credentials in the environment apply to it as well.
+    /// The value of `--server`. The credentials in the environment apply to this server as well.
     var server: String {
         didSet { runner.environment["MEDIACTL_SERVER"] = server }
     }
@@ -37,7 +37,7 @@ struct FaultFixture: Sendable {
         try #require(truncate(path, byteCount) == 0)
     }
 
-    /// Where the runner's environment puts the store.
+    /// The store's directory, as set by the runner's environment.
     var dataDirectory: String { runner.home.file("data/mediactl") }
 
     var login: [String] { ["--server", server, "--user", "uploader"] }

@@ -34,7 +34,7 @@ final class ScriptedSite: Sendable {
 
     /// A site with every response set by a test.
     /// - Parameters:
-    ///   - receiveBuffer: As in `ScriptedServer`.
+    ///   - receiveBuffer: See `ScriptedServer`.
     ///   - script: Responds to POSTs.
     ///   - queries: Responds to everything else.
     /// - Throws: `ScriptError` if no port is available.
@@ -78,7 +78,7 @@ final class ScriptedSite: Sendable {
             + "<h1>\(title)</h1>\n</body></html>\n"
     }
 
-    /// A success without a checksum, so that the test needs no digest.
+    /// A success without a checksum, so that the test does not need a digest.
     static let success =
         #"{"id":18,"asset_id":18,"file_type":"video","delete_token":"\#(String(repeating: "ab", count: 32))"}"#
 }
