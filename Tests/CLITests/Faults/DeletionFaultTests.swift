@@ -243,7 +243,10 @@ import Testing
 
     /// The checksum of the entry, whether an administrator deletes the file, and the failure.
     @Test(arguments: [
-        (other, false, ExpectedFault(11, "id_reused", "has another file with the ID 1", hint: "mediactl media show 1")),
+        (
+            other, false,
+            ExpectedFault(11, "id_reused", "has a different file with the ID 1", hint: "mediactl media show 1")
+        ),
         (other, true, ExpectedFault(11, "id_reused", "nothing was deleted")),
         ("", true, ExpectedFault(1, "admin_unverified", "still the same file", hint: "mediactl media show 1")),
     ])

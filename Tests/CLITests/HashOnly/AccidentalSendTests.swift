@@ -101,7 +101,7 @@ import Testing
 
         let other = try await fixture.run(["send", fixture.photo, "--no-depth", "--device-model", "Leica Q2"])
         #expect(other.exitCode == 0 && other.output.contains("already on the server"))
-        #expect(other.errors.contains("not sent now: device model\n"), "\(other.errors)")
+        #expect(other.errors.contains("not sent in this run: device model\n"), "\(other.errors)")
         #expect(other.errors.contains("disclosed then: depth, time\n"), "\(other.errors)")
         let json = try await fixture.json(["send", fixture.photo, "--no-depth", "--device-model", "Leica Q2"])
         let notices = try #require(json.items.first?["notices"] as? [[String: Any]])

@@ -58,7 +58,7 @@ import Testing
         let wrong = try fixture.secret(String(repeating: "f", count: 64))
         let report = try await fixture.json("login", "--api-key-file", wrong)
         #expect(report.result.exitCode == 4 && report.error["code"] as? String == "unauthorized")
-        #expect((report.error["hint"] as? String)?.contains("another login of the same user") == true)
+        #expect((report.error["hint"] as? String)?.contains("another login by the same user") == true)
         #expect(!report.result.errors.contains("ffff"))
         #expect(try await fixture.run("sync", "status").exitCode == 0)
     }

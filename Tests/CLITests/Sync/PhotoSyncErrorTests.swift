@@ -29,7 +29,7 @@ import Testing
     // Trap 8: a 401 does not mean that a wrong key was typed.
     @Test func rejectedKeysAreExplained() {
         let hint = ErrorCatalog.userFacingError(of: PhotoSyncError(.unauthorized, httpStatus: 401)).hint ?? ""
-        #expect(hint.contains("another login of the same user") && hint.contains("disabled"))
+        #expect(hint.contains("another login by the same user") && hint.contains("disabled"))
         #expect(hint.contains("mediactl login"))
     }
 
