@@ -72,6 +72,10 @@ protocol UploadServerCommand: ContextCommand {
     var connection: ConnectionOptions { get }
 }
 
+/// A command whose `--server` or `--profile` selects stored uploads or captures. If the command line has both options, a
+/// printed command needs both, because `--profile` alone would select those of the profile's server.
+protocol ServerFilterCommand: ContextCommand {}
+
 extension ParsableCommand {
     static func subcommand(_ name: some StringProtocol) -> (any ParsableCommand.Type)? {
         configuration.subcommands.first { $0._commandName == name }

@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct HashOnlyList: ContextCommand {
+struct HashOnlyList: ServerFilterCommand {
     static let schema = "mediactl.hash-only-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",

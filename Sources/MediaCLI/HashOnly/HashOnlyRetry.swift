@@ -5,7 +5,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct HashOnlyRetry: ContextCommand {
+struct HashOnlyRetry: ServerFilterCommand {
     static let schema = "mediactl.hash-only-retry/1"
     static let configuration = CommandConfiguration(
         commandName: "retry",

@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct UploadsDiscard: ContextCommand {
+struct UploadsDiscard: ServerFilterCommand {
     static let schema = "mediactl.uploads-discard/1"
     static let configuration = CommandConfiguration(
         commandName: "discard",

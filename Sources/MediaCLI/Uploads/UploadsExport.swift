@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 
-struct UploadsExport: ContextCommand {
+struct UploadsExport: ServerFilterCommand {
     static let schema = "mediactl.uploads-export/1"
     static let configuration = CommandConfiguration(
         commandName: "export",

@@ -3,7 +3,7 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 
-struct UploadsList: ContextCommand {
+struct UploadsList: ServerFilterCommand {
     static let schema = "mediactl.uploads-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",

@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-struct UploadsResume: ContextCommand {
+struct UploadsResume: ServerFilterCommand {
     static let schema = "mediactl.uploads-resume/1"
     static let configuration = CommandConfiguration(
         commandName: "resume",

@@ -4,7 +4,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaStore
 
-struct UploadsShow: ContextCommand {
+struct UploadsShow: ServerFilterCommand {
     static let schema = "mediactl.uploads-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",

@@ -5,7 +5,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct UploadsStatus: ContextCommand {
+struct UploadsStatus: ServerFilterCommand {
     static let schema = "mediactl.uploads-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",

@@ -482,8 +482,9 @@ import Testing
         #expect(try resumed.records("summary").first?["not_started"] as? Int == 2)
     }
 
-    @Test(arguments: [("here", 1), ("there", 0)])
-    func aProfileSelectsTheUploadsToItsServer(_ profile: String, _ count: Int) async throws {
+    /// The environment takes precedence over a profile, but does not filter.
+    @Test(arguments: [("here", nil, 1), ("there", nil, 0), ("there", "http://127.0.0.1:9", 1)])
+    func aProfileSelectsTheUploadsToItsServer(_ profile: String, _ variable: String?, _ count: Int) async throws {
         let (fixture, _) = try await interruptedFixture()
         #expect(try await fixture.upload([try fixture.file("b.mp4")]).exitCode == 0)
         let settings = try fixture.text(
@@ -491,7 +492,7 @@ import Testing
             "profiles: {here: {server: '\(fixture.sandbox.baseURL)'}, there: {server: 'http://127.0.0.1:9'}}"
         )
         var runner = fixture.runner
-        runner.environment["MEDIACTL_SERVER"] = nil
+        runner.environment["MEDIACTL_SERVER"] = variable
         for command in [["status", "--dry-run"], ["resume", "--all", "--dry-run"], ["list"]] {
             let options = ["--json", "--config", settings, "--profile", profile]
             let result = try await runner.run(["uploads"] + command + options)

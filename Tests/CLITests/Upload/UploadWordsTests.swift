@@ -265,6 +265,21 @@ import Testing
         #expect(profile == line.replacing("mediactl", with: "mediactl --profile p"))
     }
 
+    /// `--profile` alone would select the uploads or captures of the profile's server.
+    @Test(
+        arguments: [
+            "uploads list", "uploads show", "uploads status", "uploads resume", "uploads discard", "uploads export",
+            "hash-only list", "hash-only retry",
+        ]
+    )
+    func commandsThatFilterHaveTheServerBesideTheProfile(_ name: String) {
+        let options = HintOptions(server: "https://h", profile: "p")
+        let line = options.addingPlaces(to: "with: mediactl \(name) ID")
+        #expect(line == "with: mediactl --profile p \(name) --server https://h ID")
+        let given = "mediactl --profile p \(name) --server https://i"
+        #expect(options.addingPlaces(to: given) == given)
+    }
+
     /// The library and the capture server's profile are only in commands that accept them.
     @Test(
         arguments: [

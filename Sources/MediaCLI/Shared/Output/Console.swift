@@ -326,7 +326,8 @@ struct HintOptions: Sendable {
         (server ?? user ?? dataDirectory ?? settingsFile ?? profile) == nil && choices.isEmpty
     }
 
-    /// Adds `--data-dir`, `--config` and `--profile` to each command in a line, and `--server` to each `ServerCommand`.
+    /// Adds `--data-dir`, `--config` and `--profile` to each command in a line, and `--server` to each `ServerCommand`
+    /// and, with `--profile`, to each `ServerFilterCommand`.
     /// They are inserted before the command's name, where they are also accepted; the `choices` that the command
     /// accepts follow its name. Quoted titles and paths are unchanged.
     func addingPlaces(to line: String) -> String {
@@ -351,7 +352,7 @@ struct HintOptions: Sendable {
             }
             completed += line[end..<nameEnd]
             end = nameEnd
-            if profile != nil, let server, isMissing("--server"), Self.filters.contains(where: { $0 == command }) {
+            if profile != nil, let server, isMissing("--server"), command is any ServerFilterCommand.Type {
                 completed += " --server \(ShellWord.quoted(server))"
             }
             for key in (command as? any ContextCommand.Type)?.hintKeys ?? [] {
@@ -360,11 +361,6 @@ struct HintOptions: Sendable {
             }
         }
         return completed + line[end...]
-    }
-
-    /// The commands for stored uploads that `--profile` limits to the profile's server, unless there is a `--server`.
-    private static var filters: [any ContextCommand.Type] {
-        [UploadsList.self, UploadsShow.self, UploadsStatus.self, UploadsResume.self, UploadsDiscard.self]
     }
 
     /// In a large batch, `String.contains` would take longer than everything else that is done for a line.
