@@ -497,7 +497,7 @@ final class BatchQueue: Sendable {
     }
 }
 
-/// Forwards the events of many transfers, one at a time; drops events of items that have finished.
+/// Forwards the events from many transfers serially; drops events for items that have finished.
 final class BatchEvents: Sendable {
     private let running = Mutex<Set<Int>>([])
     private let onEvent: @Sendable (UploadBatch.Event) -> Void

@@ -5,8 +5,9 @@ internal import Synchronization
 ///
 /// Safe to use from several threads; signatures are computed one at a time.
 ///
-/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL allows threads to share
-/// its own keys; for a provider's hardware connection, this is not documented.
+/// Unchecked: `key` and `library` are never replaced, and OpenSSL uses the objects that they point to only with `lock`
+/// held, or in `init` and `deinit`, when no other thread has this value. OpenSSL allows threads to share its own keys;
+/// for a provider's hardware connection, this is not documented.
 public final class SigningKey: @unchecked Sendable {
     public let publicKey: VerifyingKey
 
