@@ -3,8 +3,8 @@
 # in parallel: Fuzz/run.sh SECONDS [TARGET…]
 #
 # New inputs are stored in .build-fuzz/corpus, the output in .build-fuzz/TARGET.log. An input that fails is stored there
-# as TARGET-crash-…; fix the code, then add the input to Fuzz/corpus/TARGET/ under a descriptive name, so that the gate
-# replays it from then on.
+# as TARGET-crash-…; fix the code, then add the input to Fuzz/corpus/TARGET/ under a descriptive name, so that the tests
+# replay it from then on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -88,8 +88,8 @@ mount -t proc proc "$root/proc"
 apt-get indextargets --format 'deb [trusted=yes] $(SITE) $(RELEASE) $(COMPONENT)' "Created-By: Packages" |
     grep -E "[/ ]$suite" | sort -u >"$root/etc/apt/sources.list"
 quietly in_root apt-get update
-# The libraries are kept when the package is removed (they are Debian's), so they are installed before the root is
-# listed.
+# Removing the package does not remove the libraries, which belong to other Debian packages, so they are installed
+# before the files of the root are listed.
 say "installing its dependencies"
 IFS=', ' read -ra dependencies < <(dpkg-deb --field "$package" Depends | sed -E 's/ \([^)]*\)//g; s/ \|[^,]*//g')
 quietly in_root apt-get install -y --no-install-recommends "${dependencies[@]}"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 
 scripts/setup.sh demo
-# MEDIACTL_BINARY and MEDIACTL_SANDBOX are existing programs: the gate runs the demo with the release build.
+# MEDIACTL_BINARY and MEDIACTL_SANDBOX are existing programs: .ci/run runs the demo with the release build.
 if [ -n "${MEDIACTL_BINARY:-}" ] && [ -n "${MEDIACTL_SANDBOX:-}" ]; then
     program=$(realpath "$MEDIACTL_BINARY")
     sandbox=$(realpath "$MEDIACTL_SANDBOX")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests built by `scripts/build.sh --build-tests`. With arguments: the selected tests (--filter …); otherwise
 # all tests, in four parallel processes. MEDIACTL_TEST_BUNDLE is the path of another build's tests. MEDIACTL_BINARY is
-# the path of a different mediactl to test (the gate uses the release build): every test that starts mediactl uses this
+# the path of a different mediactl to test (.ci/run uses the release build): every test that starts mediactl uses this
 # program. Only a command to be killed at a failpoint starts the program built with the tests, since a release has no
 # failpoints. A run without tests fails, since the test runner itself exits with 0 if a filter matches nothing. Each
 # process runs one test at a time: many tests wait for programs, and Swift's pool has only one thread per core, so

@@ -1,4 +1,4 @@
-/// The entry points of the fuzzer, through which the gate also replays the corpora: every parser of external bytes.
+/// The entry points of the fuzzer, through which the tests also replay the corpora: every parser of external bytes.
 ///
 /// No input may crash a parser, and each check also verifies the parser's guarantees. One input is passed to all
 /// parsers of its entry, since any response may follow any request.

@@ -83,7 +83,7 @@ final class GroupCommit: Sendable {
     var waitingCount: Int { inbox.withLock { $0.waiting.count } }
 
     /// The time that the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
-    /// transaction. With a slow disk, just as many callers gather without this wait.
+    /// transaction. With a slow disk, just as many callers accumulate without this wait.
     private static let gatheringTime: UInt32 = 150
 
     /// Writes a group that has waited long enough; does nothing if it has already been written.

@@ -6,8 +6,8 @@ import Synchronization
 /// `tokens.sqlite`: delete tokens and the upload journal. Safe for concurrent use by many processes and tasks.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). Times
-/// are stored to the millisecond. The methods without `async` block their thread while another process has locked the
-/// database, for at most 30 seconds.
+/// are stored with millisecond precision. The methods without `async` block their thread while another process has
+/// locked the database, for at most 30 seconds.
 public final class TokenStore: Sendable {
     /// Repairs made while opening.
     public let warnings: [String]
@@ -168,7 +168,7 @@ extension TokenStore {
     /// being sent, from this machine.
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
         try connection.queryBeside { db in
-            // Nearly all files have no rows.
+            // Very few files have rows.
             let any = try RawStatement(db, UploadRow.anyOfFile).map([
                 .integer(Int64(bitPattern: identity.inode)), .integer(Int64(bitPattern: identity.device)), .text(host),
                 .integer(identity.size), .integer(identity.modificationNanoseconds),

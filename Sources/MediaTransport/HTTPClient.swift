@@ -247,7 +247,7 @@ public struct HTTPClientConfiguration: Sendable {
     /// has an unknown outcome.
     public var idleLimit = Duration.seconds(3)
     public var userAgent: String
-    /// The origins to which no password is sent. Responses add to it.
+    /// The origins to which no password is sent. Responses may add origins.
     public var loginRequirements = LoginRequirements()
     /// Called after every exchange, for `-v`. Receives no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?

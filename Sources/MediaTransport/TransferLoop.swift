@@ -195,7 +195,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Removes a transfer from libcurl before it reports its result.
+    /// Removes a transfer from libcurl, then reports its result.
     private func end(
         _ transfer: Transfer,
         of transfers: inout [OpaquePointer: Transfer],

@@ -6,7 +6,8 @@ public enum OutcomeTable {
         OutcomeCode.responseCodes + OutcomeCode.networkCodes + OutcomeCode.fileCodes + OutcomeCode.uploadCodes
         + OutcomeCode.photoCodes + OutcomeCode.captureCodes + OutcomeCode.tapeCodes + OutcomeCode.localCodes
 
-    /// Every type of server, in the order in which `doctor` looks for their pages and `config show` lists their addresses.
+    /// The types of servers, in the order in which `doctor` looks for their pages and `config show` lists their
+    /// addresses.
     package static let servers: [Server] = [.gigHive, .tus, .photoSync, .captures, .immich]
 
     private static let rows = Dictionary(codes.map { ($0.rawValue, $0) }) { first, _ in first }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `scripts/check-comments.py`, which the gate relies on, on a small tree.
+/// `scripts/check-comments.py`, which `make lint` runs, on a small tree.
 @Suite struct CommentCheckTests {
     @Test func onlyCommentsThatRepeatTheirDeclarationAreReported() async throws {
         let tree = try TemporaryDirectory()

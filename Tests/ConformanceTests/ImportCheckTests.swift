@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `scripts/check-imports.py`, which the gate relies on, against small trees with the names of our modules.
+/// `scripts/check-imports.py`, which `make lint` runs, against small trees with the names of our modules.
 @Suite struct ImportCheckTests {
     /// A tree with some of the real modules' names, each with one file; the sandbox is a package below it.
     private func check(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `scripts/json-docs.py`, which the gate relies on, on a small tree.
+/// `scripts/json-docs.py`, which `make lint` runs, on a small tree.
 @Suite struct JSONDocumentTests {
     private static let mark = "<!-- Written by scripts/json-docs.py from docs/schemas from here on. -->\n"
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `scripts/check-phrases.py`, which the gate relies on, against small trees.
+/// `scripts/check-phrases.py`, which `make lint` runs, against small trees.
 @Suite struct PhraseCheckTests {
     private func check(_ files: [String: String]) async throws -> ChildResult {
         let tree = try TemporaryDirectory()

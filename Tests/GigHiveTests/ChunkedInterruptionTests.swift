@@ -12,7 +12,7 @@ import Tus
 @Suite struct ChunkedInterruptionTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var ending: CuttingProxy.Ending
-        /// Bytes of the upload before the interruption, in MiB.
+        /// Amount sent before the interruption, in MiB.
         var after: Int
         var testDescription: String { "\(ending) after \(after) MiB" }
     }

@@ -8,7 +8,7 @@ import Tus
 
 @testable import GigHive
 
-/// Responses to finalize that the sandbox does not send: a file that was spliced, never completed, or deleted
+/// Responses to finalize requests that the sandbox does not send: a file that was spliced, never completed, or deleted
 /// (gighive-d4 contract 4.2 and section 5).
 @Suite struct ChunkedResponseTests {
     private static let content = "hello"

@@ -229,7 +229,7 @@ import Tus
         #expect(result.state == .done, "\(String(describing: result.error))")
     }
 
-    /// The response to a guest's repeated finalize contains the receipt again.
+    /// The response to a guest's repeated finalize request contains the receipt again.
     @Test func aLostResponseIsRepeatedWithTheReceipt() async throws {
         var bench = try await start(faults: ["finalize:drop-response,times=1"])
         bench.options.guest = try await guest(bench)

@@ -94,7 +94,7 @@ import Testing
         #expect(second.map(\.fileID) == first.map(\.fileID))
         #expect(second.map(\.checksumSHA256) == first.map(\.checksumSHA256))
         #expect(try await count(bench.sandbox, "POST", "/api/uploads.php") == 40)
-        // Two queries of single files, each with the listing of its day, before the whole listing.
+        // Two queries for single files, each with the listing of its day, before the whole listing.
         #expect(try await count(bench.sandbox, "GET", "/db/database.php?") == 3)
         #expect(try await count(bench.sandbox, "GET", "/api/uploads/") == 2)
     }

@@ -7,8 +7,8 @@ import Tus
 
 @testable import GigHive
 
-/// The outcome of an upload whose bytes are on the tus server, for each response to finalize (gighive contract 4.3
-/// and 4.4).
+/// The outcome of an upload whose bytes are on the tus server, for each response to a finalize request (gighive
+/// contract 4.3 and 4.4).
 @Suite struct ResumableFinalizeTests {
     // MARK: The hook race
 
@@ -44,7 +44,7 @@ import Tus
     }
 
     @Test func missingBytesAreSentBeforeFinalizeIsRepeated() async throws {
-        // The sandbox drops the upload when finalize arrives.
+        // The sandbox drops the upload when the finalize request arrives.
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:forget,times=1"]))
         let path = try bench.file()
         let log = EventLog()
@@ -58,7 +58,8 @@ import Tus
 
     // MARK: Lost responses
 
-    /// The server ignores or processes finalize, and the response is lost; after the cooldown, finalize is repeated.
+    /// The server ignores or processes the finalize request, and the response is lost; after the cooldown, it is
+    /// repeated.
     @Test(
         arguments: [
             ("finalize:status=504,times=1", UploadState.done),
@@ -217,7 +218,7 @@ import Tus
         let path = try bench.file()
         _ = await bench.uploader.upload(try bench.prepare(path))
         let row = try #require(try bench.row())
-        // The process is killed after it recorded the finalize and before sending it.
+        // The process is killed after it recorded the finalize request and before it sent it.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.finalizeStartedAt = Date()
         try await bench.store.save(tus)

@@ -70,7 +70,8 @@ import Testing
 
     enum Touch: CaseIterable { case touched, protected, linked, renamed, replacedBySameBytes, removed }
 
-    /// The status of a file may change at any time, for example when a backup links it: its bytes decide.
+    /// The status of a file may change at any time, for example when a backup creates a link to it: only its bytes
+    /// matter.
     @Test(arguments: sizes, Touch.allCases) func aFileWithTheSameBytesIsUnchanged(_ size: Int, _ touch: Touch)
         async throws
     {

@@ -5,7 +5,8 @@ import Testing
 
 /// Keys in a software TPM (`swtpm`), used through tpm2-openssl.
 ///
-/// One test, so that one TPM is started; the provider finds it through a variable of this process.
+/// A single test, so that only one TPM is started: the provider finds it through an environment variable of this
+/// process.
 @Suite(.serialized) struct ProviderKeyTests {
     private static let message = randomBytes(3000)
 

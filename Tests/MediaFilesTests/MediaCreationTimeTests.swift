@@ -269,7 +269,7 @@ extension MediaCreationTimeTests {
         )
     }
 
-    /// Since 2001-01-01, which is second 978,307,200 since 1970.
+    /// Nanoseconds since 2001-01-01, which is 978,307,200 seconds after 1970-01-01.
     static func nanoseconds(_ seconds: Int64) -> Int64 { (seconds - 978_307_200) * 1_000_000_000 }
 
     static func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {

@@ -36,7 +36,8 @@ struct ManyProcessesTests {
         #expect(kept == (1...15).flatMap { mixer in (0..<Self.rounds).map { Int64(mixer * 1000 + $0) } })
         #expect(try store.tokens(host: "deleted").isEmpty)
         #expect(try store.tokens(host: nil).allSatisfy { !$0.host.hasPrefix("cleared") })
-        // Rows that were reported as committed are stored; the operation in progress at the kill may be stored as well.
+        // Rows that were reported as committed are stored; the operation in progress when the worker was killed may be
+        // stored as well.
         let forever = try store.tokens(host: "forever").map(\.fileID).sorted()
         #expect(forever == Array(1...Int64(forever.count)))
         #expect([committed, committed + 1].contains(forever.count))

@@ -21,7 +21,7 @@ struct UploadLockTests {
         lock.release()
         let next = try UploadLock.acquire("u-1", in: directory)
         #expect(next != nil)
-        // A second release must not take the lock of the next owner.
+        // A second release must not release the lock of the next owner.
         lock.release()
         #expect(try UploadLock.acquire("u-1", in: directory) == nil)
         withExtendedLifetime((other, next)) {}

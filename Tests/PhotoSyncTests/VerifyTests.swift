@@ -202,7 +202,7 @@ import Testing
         let renamed = try #require(differences.first { $0.kind == .changedOnServer })
         #expect((renamed.expected, renamed.found) == ("IMG_2.jpg", "other.jpg"))
 
-        // Index and device are unchanged.
+        // The index is unchanged, and no request would have updated the device.
         #expect(try bench.listed == before)
         #expect(bench.server.requests.allSatisfy { $0.device == nil && $0.since == nil })
     }

@@ -19,7 +19,7 @@ import Testing
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)
         let tracePath = bench.runner.home.file("trace")
-        // A slow disk: changes and responses gather while it is busy.
+        // A slow disk: changes and responses accumulate while it is busy.
         let strace = SystemCallTrace.wrapper(writing: tracePath)
         let result = try await bench.runner.run(
             ["upload", "-j", "8", "--json"] + (try movies(bench)) + bench.login,

@@ -3,8 +3,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A process is killed during finalize, and the one that repeats the request is killed when it has the response, which
-/// never contains a token (trap T8). The process that adopts that response reports the lost token.
+/// A process is killed during a finalize request, and the one that repeats the request is killed when it has the
+/// response, which never contains a token (trap T8). The process that adopts that response reports the lost token.
 @Suite struct RepeatedFinalizeTests {
     @Test(arguments: ["d1", "d3"]) func theLostTokenIsReportedByTheNextProcess(dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(

@@ -6,7 +6,7 @@ import Testing
 @Suite(.prompt) struct RaceTests {
     static let event = ["event_date=2026-05-05", "org_name=RaceRec"]
 
-    /// A recording, the contents of the files, and the value that collides, from the rule of gighive contract 3.
+    /// A recording, the contents of the files, and the value on which they collide according to gighive contract 3.
     @Test(arguments: [
         ("d1-race-event", ["a", "b", "c"], "2026-05-05-RaceRec"),
         ("d2-race-event", ["a", "b", "c"], "2026-05-05-racerec"),

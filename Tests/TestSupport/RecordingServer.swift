@@ -26,7 +26,7 @@ public final class RecordingServer: Sendable {
         /// The first value of a header field.
         public func value(of name: String) -> String? { values(of: name).first }
 
-        /// The JSON of the body.
+        /// The body, parsed as JSON.
         public var json: NSDictionary? {
             try? JSONSerialization.jsonObject(with: Data(body)) as? NSDictionary
         }

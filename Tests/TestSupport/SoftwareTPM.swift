@@ -6,7 +6,7 @@ internal import Foundation
 public final class SoftwareTPM: Sendable {
     /// The TPM could not be used.
     public enum Failure: Error {
-        /// `swtpm` exited before it listened; contains its standard error.
+        /// `swtpm` exited before it was listening; contains its standard error.
         case notReady(String)
         /// A program that creates a key failed; contains its name and standard error.
         case refused(String, String)

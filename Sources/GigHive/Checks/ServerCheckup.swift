@@ -375,7 +375,7 @@ public struct ServerCheck: Sendable, Equatable {
     public enum Status: String, Sendable, CaseIterable {
         /// As expected.
         case passed
-        /// Works, with something the user should know.
+        /// Passed, with a warning for the user.
         case warned
         /// Not as expected.
         case failed

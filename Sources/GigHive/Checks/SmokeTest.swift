@@ -113,7 +113,7 @@ public struct SmokeTest: Sendable {
             var error = error
             error.httpStatus = nil
             error.detail =
-                "only an administrator can delete the test file, because this server has no delete tokens over tus"
+                "only an administrator can delete the test file, because this server issues no delete tokens over tus"
             throw error
         }
     }
@@ -147,7 +147,7 @@ public struct SmokeTest: Sendable {
         await list.run("token") { () throws(GigHiveError) in
             guard !stored.hasDeleteToken else { return ServerCheck(.passed, "stored in the token store") }
             guard try await hasNoTokens() else { throw GigHiveError(.tokenLost, fileID: stored.fileID) }
-            return ServerCheck(.skipped, "not checked: this server has no delete tokens over tus")
+            return ServerCheck(.skipped, "not checked: this server issues no delete tokens over tus")
         }
         await list.run("listed") { () throws(GigHiveError) in
             let inquiry = uploader.inquiry(

@@ -314,7 +314,7 @@ public struct ServerMedia: Sendable, Equatable {
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?
     public var durationSeconds: Int64?
-    /// When the media was recorded, as the server found it in the file; no zone.
+    /// When the media was recorded, as the server found it in the file, without a time zone.
     public var mediaCreatedAt: String?
     public var path: String?
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.

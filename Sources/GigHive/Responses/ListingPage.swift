@@ -39,7 +39,7 @@ public struct ListingPage: Sendable, Equatable {
         public var url: String?
         /// Length in seconds; nil if the server could not measure it.
         public var durationSeconds: Int64?
-        /// When the media was recorded, as the server found it in the file; no zone.
+        /// When the media was recorded, as the server found it in the file, without a time zone.
         public var mediaCreatedAt: String?
         /// `band`, `wedding`, …; none of the known releases lists it.
         public var eventType: String?

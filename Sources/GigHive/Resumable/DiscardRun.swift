@@ -57,7 +57,7 @@ struct DiscardRun {
         return evenUnreachable || !error.isRetryable
     }
 
-    /// Whether the server cannot be queried for the file of a finalize that was in flight.
+    /// Whether the server cannot be queried for the file of a finalize request that was in flight.
     private func isUnreachable() async -> Bool {
         guard evenUnreachable else { return false }
         do throws(GigHiveError) {

@@ -7,9 +7,9 @@ internal import Tus
 
 /// Stores an upload whose bytes are on the tus server, at most once (gighive contract 4.3 and 4.4).
 ///
-/// The caller holds the upload's lock, so two finalizes of one upload never run concurrently. A finalize whose response
-/// was lost is repeated only when the server can no longer be working on it: after `processingTime`, or when the upload
-/// ID is gone.
+/// The caller holds the upload's lock, so two finalize requests for one upload never run concurrently. A finalize
+/// request whose response was lost is repeated only when the server can no longer be working on it: after
+/// `processingTime`, or when the upload ID is gone.
 struct Finalization {
     enum Outcome: Sendable {
         /// The recorder has the result.
@@ -22,7 +22,7 @@ struct Finalization {
     }
 
     enum Step {
-        /// Send finalize (again).
+        /// Send the finalize request (again).
         case request
         case end(Outcome)
     }
@@ -48,10 +48,10 @@ struct Finalization {
     /// The result, for the caller.
     private(set) var recorder: UploadOutcomeRecorder
 
-    /// When another finalize of this ID was last in flight, if one was: a success without a token then repeats its
-    /// response, and the token is lost.
+    /// When another finalize request for this ID was last in flight, if one was: a success without a token then repeats
+    /// its response, and the token is lost.
     var lostAt: Date?
-    /// Whether the server stores the file with its last chunk, so finalize only queries (gighive-d4
+    /// Whether the server stores the file with its last chunk, so the finalize request only queries (gighive-d4
     /// contract section 5).
     var isQuery = false
     private var earlyAttempts: Backoff
@@ -63,7 +63,7 @@ struct Finalization {
     /// Whether the server lost this upload in a race, and may have consumed its data in the process.
     private var hasCollided = false
 
-    /// `startedAt` is when an earlier process last sent finalize for this complete upload, if that may
+    /// `startedAt` is when an earlier process last sent a finalize request for this complete upload, if that may
     /// still be in flight.
     init(
         _ tusID: String,
@@ -288,8 +288,8 @@ struct Finalization {
         }
     }
 
-    /// This finalize is no longer in flight. An earlier one whose response was lost may still be in flight: this
-    /// response shows nothing about it.
+    /// This finalize request is no longer in flight. An earlier one whose response was lost may still be in flight:
+    /// this response shows nothing about it.
     func noteResponded() async throws(StoreError) {
         if let lostAt {
             try await journal.finalizing(at: lostAt)
@@ -305,15 +305,15 @@ struct Finalization {
         return await retry(refusals.failures, after: delay, because: error)
     }
 
-    /// Reports the delay, waits, then sends finalize again.
+    /// Reports the delay, waits, then sends the finalize request again.
     mutating func retry(_ attempt: Int, after delay: Duration, because error: GigHiveError) async -> Step {
         onEvent(.retrying(attempt: attempt, after: delay, because: error))
         return await control.waitForStop(upTo: delay) ? stopped() : .request
     }
 
-    /// Another finalize has taken the bytes: one whose response was lost, or one sent by another process, which may
-    /// still be running. The server remembers its response once it has finished; a server that does not remember it is
-    /// queried for the file.
+    /// Another finalize request has used the bytes: one whose response was lost, or one sent by another process, which
+    /// may still be running. The server remembers its response once it has finished; a server that does not remember it
+    /// is queried for the file.
     private mutating func handleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
             try await journal.forget()
@@ -382,8 +382,8 @@ struct Finalization {
         uploader.processingTime(forBytes: recorder.record.sizeBytes, since: start)
     }
 
-    /// Waits until the server can no longer be working on a finalize: after `processingTime`, or once the upload is
-    /// gone from the tus server.
+    /// Waits until the server can no longer be working on a finalize request: after `processingTime`, or once the
+    /// upload is gone from the tus server.
     mutating func waitForServer(since start: Date, endsWhenGone: Bool) async -> Step {
         let limit = remaining(since: start)
         onEvent(.waitingForServer(limit))
@@ -407,7 +407,7 @@ struct Finalization {
 
 /// Responses from servers that store the file with its last chunk (gighive-d4 contract sections 5 and 8).
 extension Finalization {
-    /// Whether finalize changes nothing on the server; for a guest it registers the upload.
+    /// Whether the finalize request changes nothing on the server; for a guest, it registers the upload.
     var isPureQuery: Bool { isQuery && uploader.options.guest == nil }
 
     /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. An upload
@@ -456,8 +456,8 @@ extension Finalization {
         return earlier.contains { InventoryEvent($0.fields) == event } ? .duplicate : .linked
     }
 
-    /// Whether an error concerns the upload that is being finalized, so an earlier finalize of this guest's upload has
-    /// succeeded.
+    /// Whether an error concerns the upload that is being finalized, so an earlier finalize request for this guest's
+    /// upload has succeeded.
     func isOfOwnGuestUpload(_ error: GigHiveError) -> Bool {
         uploader.options.guest != nil && error.detail.contains("uq_upload_jobs_job_id") && error.detail.contains(tusID)
     }
@@ -472,7 +472,7 @@ extension Finalization {
 
 /// Determines the state of the file on the server if the response does not show it.
 extension Finalization {
-    /// The upload ID is gone. Without an earlier finalize, nothing was stored.
+    /// The upload ID is gone. Without an earlier finalize request, nothing was stored.
     mutating func handleGone(_ error: GigHiveError) async throws(StoreError) -> Step {
         guard let lostAt else {
             try await journal.forget()

@@ -78,7 +78,7 @@ enum FinalizeVerdict: Sendable {
     case tooEarly(GigHiveError)
     /// The application does not have the upload ID.
     case unknownUpload(GigHiveError)
-    /// The bytes were taken by another finalize, which succeeded, was refused as a duplicate, or is running now.
+    /// The bytes were used by another finalize request, which succeeded, was refused as a duplicate, or is running now.
     case usedUp(GigHiveError)
     /// Refused; the bytes stay on the server, and the same ID can be finalized again.
     case refused(GigHiveError, mayRepeat: Bool)

@@ -85,12 +85,12 @@ extension Uploader {
     /// or if the outcome can no longer be determined.
     ///
     /// `evenUnreachable` ends the row even if the server does not remove its part, or does not respond to the query.
-    /// The server may then have stored the file (a finalize was in flight). If `control` cancels the call, the row
-    /// stays unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to
+    /// The server may then have stored the file (a finalize request was in flight). If `control` cancels the call, the
+    /// row stays unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to
     /// wait for the lock.
     ///
     /// - Returns: The result; with an error, and the row unchanged, if the server responds and may have stored the file
-    ///   (a finalize is in flight), or does not respond and `evenUnreachable` is false.
+    ///   (a finalize request is in flight), or does not respond and `evenUnreachable` is false.
     public func discard(
         _ record: UploadRecord,
         evenUnreachable: Bool = false,

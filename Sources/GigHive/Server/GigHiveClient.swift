@@ -27,7 +27,7 @@ public struct GigHiveClient: Sendable {
         self.http = http
         self.authorization = authorization
         self.timeouts = timeouts
-        // Requests without a login go to the same server.
+        // The same server also receives requests without a login, and may repeat the secret in its responses to them.
         if let authorization { KnownSecrets.add(authorization) }
     }
 

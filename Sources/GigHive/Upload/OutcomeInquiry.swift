@@ -181,8 +181,8 @@ struct OutcomeInquiry: Sendable {
             }
             return served == nil || hasFinished ? .absent : .noResponse(Self.contradiction)
         } catch {
-            // A server that refuses or fails the listing does not contradict the served file, whose name is its digest
-            // and whose length is that of the upload.
+            // A server that refuses the listing, or fails to return it, does not contradict the served file, whose name
+            // is its digest and whose length is that of the upload.
             guard error.transport == nil, let served else { return .noResponse(error) }
             let name = ServedName(kind: served, pathExtension: pathExtension)
             return .present(Copy(fileID: nil, served: name, placement: .unlisted))
@@ -237,7 +237,7 @@ extension GigHiveError {
 /// Resolves a row left by an exited process (docs/architecture.md: a row in `sending` is never simply "not sent").
 struct UploadResolution {
     let uploader: Uploader
-    /// Corrected details for a repeated finalize; nil for the details in the row.
+    /// Corrected details for a repeated finalize request; nil for the details in the row.
     let details: UploadDetails?
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
@@ -285,8 +285,8 @@ struct UploadResolution {
         recorder.result.warnings += (rescued + late).filter(\.isOfStoredToken)
     }
 
-    /// A tus upload that was never finalized is in no listing; it waits to be resumed. A finalize that may be in flight
-    /// is completed.
+    /// A tus upload that was never finalized is in no listing; it waits to be resumed. A finalize request that may be
+    /// in flight is completed.
     private mutating func resolveTus(_ uploadID: String) async throws(GigHiveError) {
         guard try uploader.mayBeFinalizing(recorder.record) else { return }
         guard recorder.record.isGuest == (uploader.options.guest != nil) else {

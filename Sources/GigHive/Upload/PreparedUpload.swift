@@ -259,7 +259,7 @@ final class HashTap: ByteTap {
 ///
 /// After a second of sending, if less than a quarter has been sent, the file is hashed on its own thread, and the
 /// journal and the server are queried by digest. A match stops the transfer gracefully: only while body bytes remain,
-/// so a finalize in flight is never stopped. A failed query changes nothing.
+/// so a finalize request in flight is never stopped. A failed query changes nothing.
 ///
 /// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use
 /// `end` if the transfer was canceled.

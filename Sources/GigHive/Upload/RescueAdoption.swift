@@ -143,7 +143,8 @@ public enum RescueAdoption {
         }
     }
 
-    /// The response to a finalize. A response without a result only shows whether that finalize may still be in flight.
+    /// The response to a finalize request. A response without a result only shows whether that request may still be in
+    /// flight.
     private static func recordFinalize(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,

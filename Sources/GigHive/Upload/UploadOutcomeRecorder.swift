@@ -122,8 +122,9 @@ extension UploadOutcomeRecorder {
         try store.note(identity, of: record.uploadID)
     }
 
-    /// Records, before finalize is sent again, that the response to an earlier one was lost. The response to the second
-    /// request never has a token (trap T8); a process that adopts it must not mistake it for the first response.
+    /// Records, before a finalize request is repeated, that the response to an earlier one was lost. The response to
+    /// the second request never has a token (trap T8); a process that adopts it must not mistake it for the first
+    /// response.
     mutating func noteLoss() async throws(StoreError) {
         guard !record.state.isFinal, record.state != .unknownOutcome else { return }
         record.state = .unknownOutcome

@@ -38,7 +38,7 @@ public import MediaTransport
         public var mediaURL: String?
         /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
         public var isResumable = false
-        /// Whether the server has no delete tokens for such uploads, as an event `limited` reported earlier.
+        /// Whether the server issues no delete tokens for such uploads, as an event `limited` reported earlier.
         public var isTokenlessByDesign = false
         /// Status of the last response.
         public var httpStatus: Int?
@@ -177,9 +177,9 @@ public enum UploadEvent: Sendable {
     case limited(TusLimits)
     /// The file is uploaded with another transport instead.
     case switching(to: UploadTransport, because: GigHiveError)
-    /// Every byte is on the server; waiting for the response to finalize.
+    /// Every byte is on the server; waiting for the response to the finalize request.
     case finalizing
-    /// The server may still be working on an earlier finalize, which is repeated after this time.
+    /// The server may still be working on an earlier finalize request, which is repeated after this time.
     case waitingForServer(Duration)
 }
 

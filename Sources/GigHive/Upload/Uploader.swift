@@ -16,10 +16,11 @@ public struct Uploader: Sendable {
     let directory: DataDirectory
     @Boxed private(set) var options: UploadOptions
     var schedule = OutcomeInquiry.Schedule()
-    /// Retries of finalize while the tus server has not notified the application that an upload is complete.
+    /// Retries of the finalize request while the tus server has not notified the application that an upload is
+    /// complete.
     @Boxed var finalizeRetry = RetryPolicy.finalize
-    /// Retries of finalize while the server still reports a complete upload as pending; an upload that is still pending
-    /// after these retries never completes.
+    /// Retries of the finalize request while the server still reports a complete upload as pending; an upload that is
+    /// still pending after these retries never completes.
     @Boxed var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
@@ -161,8 +162,8 @@ public struct Uploader: Sendable {
     ///
     /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running
     /// process owns is not changed: the result is `.uploadInProgress`. A tus upload that was never finalized is not
-    /// changed either, because it can be resumed. A finalize that may be in flight is awaited, and repeated once the
-    /// server can no longer be working on it. Canceling the task cancels the query; the row then stays
+    /// changed either, because it can be resumed. A finalize request that may be in flight is awaited, and repeated
+    /// once the server can no longer be working on it. Canceling the task cancels the query; the row then stays
     /// `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {
         await resolve(record, control: TransferControl(), onEvent: { _ in })

@@ -10,7 +10,7 @@ enum CaptureFailpoint: String, CaseIterable, Failpoint {
     case mediaInDraft
     /// The record is stored; the media still has its temporary name.
     case recordKept
-    /// Media and record are stored; nothing is signed.
+    /// The media and its record are stored; nothing is signed.
     case committed
     /// Two counters are used; nothing is signed.
     case countersTaken

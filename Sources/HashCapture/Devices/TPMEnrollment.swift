@@ -92,7 +92,7 @@ extension DeviceEnrollment {
         return try keep(response.deviceID, plan, try level(response, evidence), source, signer)
     }
 
-    /// The key to prove; nil to create a new one.
+    /// The key to attest; nil to create a new one.
     ///
     /// - Throws: `.alreadyRegistered` unless the earlier registration can be upgraded or is replaced; `.keyUnusable`
     ///   for a key that is not in the TPM.
@@ -105,7 +105,7 @@ extension DeviceEnrollment {
             guard plan.upgrades(earlier) else {
                 var error = Self.registered(earlier, session.server)
                 if earlier.level == KeyLevel.software.rawValue, earlier.keySource.provider != "tpm2" {
-                    error.detail += ", with a key outside the TPM, which cannot be proven"
+                    error.detail += ", with a key outside the TPM, which cannot be attested"
                 }
                 throw error
             }
@@ -120,7 +120,7 @@ extension DeviceEnrollment {
         guard case .provider(let uri, "tpm2", _) = source, uri.hasPrefix("handle:0x") else {
             throw CaptureError(
                 .keyUnusable,
-                detail: "only a key at a persistent handle of the TPM can be proven: handle:0x81000001"
+                detail: "only a key at a persistent handle of the TPM can be attested: handle:0x81000001"
             )
         }
         return String(uri.dropFirst("handle:".count))
@@ -128,7 +128,7 @@ extension DeviceEnrollment {
 }
 
 extension DeviceEnrollment.Plan {
-    /// Whether this plan proves the TPM key of an earlier registration at the level `software`, and thus keeps the
+    /// Whether this plan attests the TPM key of an earlier registration at the level `software`, and thus keeps the
     /// device.
     public func upgrades(_ earlier: CaptureDeviceRecord) -> Bool {
         guard endorsementCertificates != nil, !replacesEarlier, earlier.level == KeyLevel.software.rawValue,

@@ -108,7 +108,7 @@ struct CaptureKeyOptions: ParsableArguments {
     @Flag(
         help: """
             Create a key in this machine's TPM 2.0, and prove to the server with tpm2-tools that the key is there. \
-            With --key-uri handle:..., prove the key at that handle.
+            With --key-uri handle:..., attest the key at that handle.
             """
     )
     var tpm = false
@@ -157,7 +157,7 @@ struct CaptureKeyOptions: ParsableArguments {
             "--tpm cannot be combined with --key, --signer-command or --tpm2-evidence."
         )
         guard !tpm || ["tpm2", nil].contains(keyProvider), !tpm || keyURI?.hasPrefix("handle:0x") ?? true else {
-            throw ValidationError("--tpm can prove only a tpm2 key at a handle: --key-uri handle:0x81000001.")
+            throw ValidationError("--tpm can attest only a tpm2 key at a handle: --key-uri handle:0x81000001.")
         }
         try require(
             evidence == nil || keyURI != nil || signerCommand != nil,

@@ -167,7 +167,7 @@ struct DirectoryWatchLoop {
     /// Names that were reported before their writer's close event, which may still follow.
     fileprivate var reportedEarly: Set<[UInt8]> = []
 
-    /// How a name was noticed.
+    /// How a name was detected.
     private enum Arrival {
         case created
         /// Listed, or moved in.

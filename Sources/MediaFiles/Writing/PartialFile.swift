@@ -208,7 +208,7 @@ enum FileCreationMask {
         let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0o077 }
         defer { close(descriptor) }
-        // The line is the second of about sixty.
+        // The line `Umask:` is the second one in the file, so 512 bytes are sufficient.
         var bytes = [UInt8](repeating: 0, count: 512)
         let count = read(descriptor, &bytes, bytes.count)
         guard count > 0 else { return 0o077 }

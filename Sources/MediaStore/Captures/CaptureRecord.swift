@@ -241,7 +241,7 @@ extension LibraryStore {
     }
 
     /// Stores a capture, replacing an earlier state with the same ID; it is on disk when this returns. Times are stored
-    /// to the millisecond.
+    /// with millisecond precision.
     ///
     /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case.
     public func keep(_ capture: CaptureRecord) throws(StoreError) {

@@ -280,7 +280,8 @@ extension SyncIndex {
 public final class SyncLock: Sendable {
     /// The kinds of work, by the names of their files.
     public enum Work: String, Sendable {
-        /// Listing the photos into the index: a second listing would renumber the first one and end it.
+        /// Reading the server's listing into the index: a second process would take over the run, and the first one
+        /// would fail.
         case listing = "sync"
         /// Uploading photos: a second push would upload the same photos.
         case push

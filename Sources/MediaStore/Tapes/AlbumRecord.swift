@@ -3,7 +3,7 @@ public import Foundation
 /// The album of a tape in one library (tapes contract 1.3): an album is found only by the stored identifier.
 public struct AlbumLink: Sendable, Equatable {
     public var tapeID: String
-    /// One library instance.
+    /// Identifies the library instance.
     public var libraryID: String
     /// The library's identifier for the album.
     public var albumID: String
@@ -41,7 +41,7 @@ public struct AlbumLink: Sendable, Equatable {
 /// An album creation in flight (rule R4).
 public struct AlbumIntent: Sendable, Equatable {
     public var tapeID: String
-    /// One library instance.
+    /// Identifies the library instance.
     public var libraryID: String
     /// The requested title.
     public var title: String
@@ -57,7 +57,7 @@ public struct AlbumIntent: Sendable, Equatable {
 
 /// A pending deletion (rule R11).
 public struct AlbumTombstone: Sendable, Equatable {
-    /// One library instance.
+    /// Identifies the library instance.
     public var libraryID: String
     public var albumID: String
     /// Title of the deleted tape.

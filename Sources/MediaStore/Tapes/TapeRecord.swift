@@ -46,9 +46,9 @@ public struct TapeRecord: Sendable, Equatable {
     public var id: String
     /// Trimmed.
     public var title: String
-    /// When the tape was created; kept to the millisecond.
+    /// When the tape was created; stored with millisecond precision.
     public var createdAt: Date
-    /// When title, clips or settings last changed; kept to the millisecond.
+    /// When title, clips or settings last changed; stored with millisecond precision.
     public var updatedAt: Date
     /// Set by the first committed clip, never cleared.
     public var hasReceivedFirstContent = false

@@ -26,7 +26,7 @@ public struct PhotoSyncClient: Sendable {
         self.http = http
         self.authorization = authorization
         self.timeouts = timeouts
-        // Requests without a login are sent to the same server.
+        // The same server also receives requests without a login, and may repeat the secret in its responses to them.
         if let authorization { KnownSecrets.add(authorization) }
     }
 

@@ -96,7 +96,7 @@ public struct FolderLibrary: AlbumLibrary {
         }
     }
 
-    /// Creates root and marker if there is no library and the user or the settings allow it.
+    /// Creates the root and its marker if there is no library and the user or the settings allow it.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         let rootStatus: RootStatus = try await run { _ throws(AlbumError) in try self.rootStatus(of: level) }
         guard case .place(let access, let wasLibrary) = rootStatus else { return try await self.access(level) }

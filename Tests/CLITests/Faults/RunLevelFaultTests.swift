@@ -164,7 +164,7 @@ import Testing
         #expect(result.errors == "mediactl: error: \(error)\nmediactl: hint: \(command)\n")
     }
 
-    /// The other uploads to a server that failed as a whole are not started.
+    /// After a failure of the whole server, the remaining uploads to it are not started.
     @Test func resumptionsEndAsWell() async throws {
         let fixture = try await BatchFixture(faults: ["tus-patch:status=503"])
         for name in ["a.mp4", "b.mp4", "c.mp4"] {

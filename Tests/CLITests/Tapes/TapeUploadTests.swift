@@ -48,7 +48,7 @@ import Testing
         #expect(Set(try await fixture.names("Tour")) == ["a.mp4", "b.mp4", "c.mp4"])
     }
 
-    // R9: a failed tape or album never fails the upload.
+    // R9: a failure of the tape or album never makes the upload fail.
     @Test func failedTapesNeverFailAnUpload() async throws {
         let sound = try fixture.runner.home.write("s.mp3", "ID3\u{3}sound".utf8)
         let refused = try await upload(sound, "--tape", "T")

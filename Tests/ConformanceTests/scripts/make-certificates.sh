@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# make-certificates.sh DIR: a certificate authority (ca.pem), and a server certificate for localhost and 127.0.0.1 that
-# it signed (server.pem, server.key). pin.txt holds the server's public key in the form of RFC 7469.
+# make-certificates.sh DIR: creates a certificate authority (ca.pem), and a server certificate for localhost and
+# 127.0.0.1 signed by it (server.pem, server.key). pin.txt contains the server's public key in the form of RFC 7469.
 set -euo pipefail
 cd "$1"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=test authority" \

@@ -23,7 +23,7 @@ final class MeetingServer: Sendable {
 
     /// - Parameters:
     ///   - size: Uploads per group.
-    ///   - hidden: Numbers of uploads, from 0, that neither listing nor count show.
+    ///   - hidden: Indexes of uploads, from 0, that neither the listing nor the count includes.
     /// - Throws: `ScriptError` if no port is available.
     init(groups size: Int, hiding hidden: Set<Int> = []) throws {
         let shared = Shared()

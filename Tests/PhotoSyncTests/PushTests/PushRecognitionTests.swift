@@ -43,7 +43,7 @@ import Testing
         URL(fileURLWithPath: bench.sandbox.data.file("photos/2024/01/x.jpg"))
     }
 
-    /// Requests for the stored length.
+    /// Number of requests for the length of the stored file.
     private func lengths(_ bench: PushBench, _ id: String) async throws -> Int {
         try await bench.requests(to: "/api/photos/\(id)/download").count
     }

@@ -95,7 +95,7 @@ enum CapturePayload {
         """
     }
 
-    /// Contract 2.1: in the order of the declarations, binary32 as binary64.
+    /// Contract 2.1: members in the order of the declarations, binary32 numbers written as binary64.
     static func reference(hash: String = hash, isReal: Bool = true) -> String {
         """
         {"capture_mode":"hash_only","captured_at":"2025-12-01T10:00:00Z",\

@@ -22,7 +22,7 @@ import Testing
         var sends: [Send]
         /// The offset that HEAD reports at the end, in MiB.
         var claimed: Int
-        /// Bytes of the file at the end, in MiB.
+        /// Size of the file at the end, in MiB.
         var stored: Int
         var state: State
         var testDescription: String {

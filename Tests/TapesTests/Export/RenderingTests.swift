@@ -109,7 +109,7 @@ struct RenderingTests {
     }
 
     /// Trap 20: the length is the sum of the clips' lengths minus the overlaps, and a slide moves in the direction of
-    /// its name. The random choices for this tape include one of each: see `TapeTimingTests`.
+    /// its name. The random choices for this tape include each transition once: see `TapeTimingTests`.
     @Test func transitions() async throws {
         let kit = try FilmKit()
         let tape = FilmKit.tape(.randomise, 400)

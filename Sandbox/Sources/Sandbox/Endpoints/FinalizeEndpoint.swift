@@ -27,7 +27,7 @@ struct FinalizeEndpoint: FinalizeService {
     let catalog: Catalog
     let store: TusStore
     let guests: GuestBook
-    /// Seconds between the last byte and the record that finalize needs.
+    /// Seconds between the last byte and the record that a finalize request needs.
     let hookDelay: Double
     /// Seconds to wait for that record; 0 as on servers before 2026-04-21 (gighive contract 4.4).
     let hookWait: Double
@@ -112,7 +112,7 @@ struct FinalizeEndpoint: FinalizeService {
     }
 }
 
-/// The body of a finalize: JSON, or a form if that is the content type (gighive contract 4.2).
+/// The body of a finalize request: JSON, or a form if that is the content type (gighive contract 4.2).
 struct FinalizeRequest {
     private var values: [String: String] = [:]
     /// Whether `tos_accepted` is `true` in JSON, not merely a similar value (gighive contract 6).

@@ -148,7 +148,7 @@ final class FaultBook: Sendable {
         old.end()
     }
 
-    /// Returns the faults that apply to one request; all faults for its place count it.
+    /// Returns the faults that apply to one request; every fault for its place counts the request.
     func take(for place: Fault.Place) -> FaultPlan {
         state.withLock { state in
             var striking: [Fault] = []

@@ -242,7 +242,7 @@ struct ParseFailure {
     }
 }
 
-/// A command line that the parser rejected, with its possible intention.
+/// A command line that the parser rejected, and what the user may have meant.
 struct MistypedLine {
     /// The words before `--`; after it, nothing is an option or a command.
     private let words: [String]
