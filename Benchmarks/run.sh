@@ -11,6 +11,8 @@ compiler=$(command -v clang || command -v cc)
 "$compiler" -O2 -Wall -Wextra -pthread -o "$work/photos" Benchmarks/sink/photos.c
 "$compiler" -O2 -Wall -Wextra -o "$work/measure" Benchmarks/sink/measure.c
 "$compiler" -O2 -Wall -Wextra -o "$work/floor" Benchmarks/sink/floor.c $(pkg-config --cflags --libs libcurl sqlite3)
+"$compiler" -O2 -Wall -Wextra -pthread -o "$work/batch" Benchmarks/sink/batch.c \
+    $(pkg-config --cflags --libs libcurl sqlite3 libcrypto)
 
 flags=(-c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs)
 export MEDIACTL_BENCHMARKS=1
