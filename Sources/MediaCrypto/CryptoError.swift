@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// OpenSSL failed, a file could not be read, or a ciphertext is not authentic.
 public struct CryptoError: Error, Sendable, Equatable {
-    /// The message from OpenSSL, or a description of the failure.
+    /// A description of the failure, with OpenSSL's reason if there is one.
     public var detail: String
     /// The `errno` of the system call that failed, if one did.
     public var systemError: Int32?

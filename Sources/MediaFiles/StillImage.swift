@@ -1,4 +1,4 @@
-/// Still images. The upload servers do not accept them, so `MediaType` does not include them.
+/// Still images. The upload servers do not accept them, so `MediaType` does not include their extensions.
 package enum StillImage {
     /// Whether an extension, ignoring case and without the dot, belongs to a still image format.
     package static func isNamed(byExtension pathExtension: String) -> Bool {

@@ -2,10 +2,10 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// The directory of the databases, rescue files, spooled input, and capture data. Its mode is 0700; the mode of its
-/// files is 0600.
+/// The directory of the databases, rescue files, spooled input, and capture data. Its mode is 0700, unless it also
+/// contains other files; the mode of its files is 0600.
 ///
-/// Only its owner can enter it, so another user cannot replace paths inside it.
+/// Only its owner can write to it, so another user cannot replace paths inside it.
 public struct DataDirectory: Sendable {
     /// Absolute path; the target if the last component was a link.
     public let path: String

@@ -131,7 +131,7 @@ extension FileIdentity {
     /// Whether a change after this moment could leave mtime and ctime unchanged. A ctime in the future comes from
     /// another machine's clock, and shows nothing; anyone can set an mtime in the future.
     fileprivate func mayChangeUnseen(after date: Date) -> Bool {
-        // From the year 2262 on, nanoseconds do not fit, so nothing is known about a change.
+        // From the year 2116 on (2^62 ns), nothing is known about a change, so the sums below cannot overflow.
         guard let moment = Int64(exactly: (date.timeIntervalSince1970 * 1e9).rounded()), moment.magnitude < 1 << 62
         else {
             return true
@@ -163,7 +163,7 @@ final class HashDatabase: Sendable {
         self.busySeconds = busySeconds
         let path = self.directory + "/hashes.sqlite"
         // Only one process opens it at a time: SQLite does not wait while another connection switches the journal mode,
-        // and a new cache must not be replaced.
+        // and a cache that another process has just created must not be replaced.
         let lock = try LockedFile.waiting(for: path + ".lock", limit: .seconds(busySeconds))
         defer { lock.remove() }
         do {

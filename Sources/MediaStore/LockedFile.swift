@@ -103,7 +103,7 @@ package final class LockedFile: Sendable {
         let result = flock(descriptor, operation | LOCK_NB)
         if result < 0, errno == EWOULDBLOCK { return nil }
         try StoreError.check(path, "cannot lock", result)
-        // The former owner may have removed the name, and a third process created a new file, while we waited.
+        // Before `flock`, the former owner may have removed the name, and a third process created a new file.
         guard let mine = FileStatus(descriptor: descriptor), let named = try FileStatus(at: path),
             mine.key == named.key
         else { return nil }

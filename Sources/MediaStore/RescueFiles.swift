@@ -13,7 +13,7 @@ enum RescueFiles {
         case responses([Response])
         /// Unknown content that may contain a delete token. Only the user can identify it.
         case unknown
-        /// No data: its creation was interrupted.
+        /// No possible delete token: the creation of the file was interrupted.
         case nothing
     }
 

@@ -117,7 +117,8 @@ package struct StoreBackups {
         return Backup(path: path, createdAt: time, byteCount: size)
     }
 
-    /// Copies the store if its last copy, or the store itself, is from an earlier day (local time); nil if none is due.
+    /// Copies the store if its last copy (the store itself if there is no copy) is from an earlier day (local time);
+    /// nil if none is due.
     package func createIfDue(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup? {
         // A copy of an empty store would replace the copies of a store that is missing.
         guard !store.isReadOnly, try isDue(now), try !store.isEmpty() else { return nil }

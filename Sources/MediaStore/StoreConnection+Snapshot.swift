@@ -41,7 +41,7 @@ extension StoreConnection {
         return logs
     }
 
-    /// - Returns: nil if a log has appeared in the meantime, or an older version needs to be migrated.
+    /// - Returns: nil if the database has changed in the meantime, or an older version needs to be migrated.
     private static func immutable(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection? {
         let before = try FileStatus(at: path)?.fingerprint
         let queue = try open(

@@ -22,7 +22,7 @@ final class StoreConnection: Sendable {
     /// waits for writing.
     private let reader = Mutex<DatabaseQueue?>(nil)
     private let mark: WholeMark
-    /// The open database; nil if it has no name.
+    /// The open file; nil for a snapshot and for a temporary database.
     private let key: FileIdentity.Key?
     /// Whether the content was checked, and nothing has failed since then.
     private let isWhole = Atomic(false)

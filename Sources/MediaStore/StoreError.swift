@@ -20,7 +20,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case busy
         /// On a network file system that does not provide the guarantees that the store requires.
         case networkFileSystem
-        /// Owned by another user, or not a directory or regular file.
+        /// Owned by another user, writable by others, a link, or not a directory or regular file.
         case unsafe
         /// Any other SQLite error.
         case other
@@ -29,7 +29,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The file or directory.
     public var path: String
-    /// The message from the system or from SQLite.
+    /// A description, or the message from the system or from SQLite.
     public var detail: String
 
     package init(_ kind: Kind, path: String, detail: String = "") {

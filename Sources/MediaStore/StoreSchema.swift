@@ -13,8 +13,8 @@ struct StoreSchema: Sendable {
     let fileName: String
     /// Identifies the database (`PRAGMA application_id`).
     let applicationID: Int
-    /// The statements of each step from one version to the next. Steps that users have are never edited, only appended
-    /// to. `PRAGMA user_version` is the number of steps applied.
+    /// The statements of each step from one version to the next. Released steps are never edited; new steps are
+    /// appended. `PRAGMA user_version` is the number of steps applied.
     let migrations: [String]
     var durability = Durability.full
     /// Whether removed bytes are overwritten, and nothing is written to temporary files.
@@ -46,7 +46,7 @@ struct StoreSchema: Sendable {
         }
     }
 
-    /// Refuses a database that this version did not write.
+    /// Refuses a database of another program or of a newer version, and damaged content.
     func check(_ db: Database, path: String, isKnownWhole: Bool = false) throws {
         let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == applicationID else {

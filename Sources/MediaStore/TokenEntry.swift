@@ -8,10 +8,10 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
     /// The secret. For the wire, the store and `--show-token` only.
     public let secret: String
 
-    /// Accepts any non-empty token without control characters: a server may change the format of its tokens, and a
-    /// token with an unusual format must not be lost.
+    /// Accepts any non-empty token without spaces and control characters: a server may change the format of its tokens,
+    /// and a token with an unusual format must not be lost.
     ///
-    /// - Returns: nil for an empty or blank text, and for one longer than 512 bytes or with control characters.
+    /// - Returns: nil for an empty text, and for one longer than 512 bytes or with spaces or control characters.
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= 512, Self.isPrintable(text) else { return nil }
         secret = text

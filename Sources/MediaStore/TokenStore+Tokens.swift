@@ -170,7 +170,7 @@ extension TokenStore {
 
 /// The result of adding an entry.
 public enum AddOutcome: Sendable, Hashable {
-    /// The entry was added; nothing was stored about its file.
+    /// The entry was added; the store had no other token with its host, ID and checksum.
     case added
     /// The entry was added in addition to another token with the same host, ID and checksum; the newer one is primary.
     case conflicting

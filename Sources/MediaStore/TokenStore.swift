@@ -87,7 +87,7 @@ public final class TokenStore: Sendable {
         try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))
     }
 
-    /// Whether the store has never had a row; true even if it was recreated after a loss.
+    /// Whether the store has no tokens, uploads or tombstones; also true if it was recreated after a loss.
     package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }
 
     /// A deleted token leaves a tombstone.

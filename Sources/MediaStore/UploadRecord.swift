@@ -6,7 +6,8 @@ import Outcomes
 
 /// IDs of uploads become parts of file names.
 enum UploadID {
-    /// - Throws: `StoreError` for a string that is not a plain name of at most 40 letters, digits and hyphens.
+    /// - Throws: `StoreError` for a string that is not a plain name of at most 40 lowercase letters, digits and
+    ///   hyphens.
     static func check(_ text: String, path: String) throws(StoreError) {
         let isPlain = text.utf8.allSatisfy { byte in
             (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2d
@@ -60,7 +61,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Whether an upload in this state can neither be resumed nor discarded: the server no longer has any of its data.
+    /// Whether an upload in this state can neither be resumed nor discarded: the server has no partial data of it.
     public var isFinished: Bool { isStored || self == .refusedDuplicate }
 }
 

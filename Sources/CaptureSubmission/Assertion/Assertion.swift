@@ -168,7 +168,7 @@ struct CBORReader {
         return text
     }
 
-    /// Skips a value of any kind. Returns false if there is none.
+    /// Skips a value of any kind. Returns false if there is none, or it is incomplete or nested too deeply.
     mutating func skip(depth: Int = 0) -> Bool {
         guard depth < Self.deepest, let head = head() else { return false }
         switch head.kind {

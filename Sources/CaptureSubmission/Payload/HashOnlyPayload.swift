@@ -98,7 +98,7 @@ extension HashOnlyPayload {
         }
     }
 
-    /// The body's object. The reference server does not sign the members of a video, but requires them (M9).
+    /// The body's object. For the reference server, the members of a video are required but not signed (M9).
     func bodyValue(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> JSONValue {
         let signed = try signedMembers(for: profile)
         let more = profile == .reference ? try videoMembers() : [:]

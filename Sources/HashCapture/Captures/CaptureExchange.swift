@@ -25,7 +25,7 @@ struct CaptureExchange: Sendable {
 
     // MARK: Submitting
 
-    /// Signs a record again and submits it; repeats this once if the server's clock differs.
+    /// Signs a record and submits it; repeats this once if the server's clock differs.
     ///
     /// - Throws: `CaptureError` if the store fails.
     func submit(_ record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome {

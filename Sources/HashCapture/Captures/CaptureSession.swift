@@ -315,8 +315,8 @@ extension CaptureSession {
         )
     }
 
-    /// This is not a signing failure: nothing was to be signed yet, and the key may be available again at the next
-    /// attempt.
+    /// Records that the key could not be opened. This is not a signing failure: nothing was to be signed yet, and the
+    /// key may be available again at the next attempt.
     private func unsigned(_ record: CaptureRecord, _ error: CaptureError) throws(CaptureError) -> CaptureOutcome {
         var record = record
         guard record.state.isUnsent, error.code != .cancelled else {
@@ -539,7 +539,7 @@ public enum CaptureNotice: Sendable, Equatable {
     case clockDiffers(seconds: Int64)
 }
 
-/// The state of a capture.
+/// The result of an operation on a capture.
 public struct CaptureOutcome: Sendable {
     public var record: CaptureRecord
     public var notices: [CaptureNotice] = []

@@ -49,8 +49,8 @@ struct TPMSession: Sendable {
 
     // MARK: Steps
 
-    /// Loads the endorsement key. Returns its certificate and its issuers' certificates: first those stored in the TPM,
-    /// then `given`.
+    /// Loads the endorsement key. Returns its certificate and its issuers' certificates: first the one stored in the
+    /// TPM, if any, then `given`.
     func openEndorsementKey(
         _ given: [EndorsementCertificate]
     ) async throws(CaptureError) -> [EndorsementCertificate] {

@@ -8,7 +8,7 @@ public struct CaptureFacts: Sendable, Equatable {
     public var latitude: Double?
     /// Degrees.
     public var longitude: Double?
-    /// City specified by the user; together with a country, it replaces the city from the table.
+    /// City specified by the user; it replaces the city from the table.
     public var city: String?
     /// ISO 3166-1 alpha-2, specified by the user.
     public var country: String?
@@ -99,7 +99,7 @@ extension CaptureFacts {
     /// otherwise the container's UTC time. A local time without a zone is not treated as UTC but stored in `localTime`.
     /// The time in the header of a video is also stored there, since many cameras write their local time in the header.
     ///
-    /// Only a few parts of the file are read, 64 KiB in total.
+    /// Only a few parts of the file are read, usually a few kilobytes.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
         var facts = PhotoExif(of: file).map(CaptureFacts.init(of:)) ?? CaptureFacts()
         guard facts.timeSource == nil else { return facts }

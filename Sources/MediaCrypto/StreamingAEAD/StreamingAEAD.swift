@@ -79,7 +79,7 @@ extension StreamingAEAD {
             room = StreamingAEAD.segmentByteCount - StreamingAEAD.tagByteCount - StreamingAEAD.headerByteCount
         }
 
-        /// Adds plaintext. Throws after `finish` or an error.
+        /// Adds plaintext. After `finish` or an error, throws once a segment is full.
         package mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
             var rest = bytes
             while !rest.isEmpty {

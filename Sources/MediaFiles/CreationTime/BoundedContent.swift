@@ -27,8 +27,7 @@ struct BoundedContent {
         readsLeft = 4_096
     }
 
-    /// Reads exactly `count` bytes, which must be at most a few kilobytes; nil beyond the end, after an error, and
-    /// after too many reads.
+    /// Reads exactly `count` bytes; nil beyond the end, after an error, and after too many reads.
     mutating func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
         readsLeft -= 1

@@ -4,7 +4,8 @@ internal import MediaCore
 ///
 /// Checks the whole file: JPEG markers and entropy-coded data, PNG chunks with their checksums, GIF blocks, WebP
 /// chunks, HEIF boxes. It does not compute pixels, so changed bytes inside compressed data are detected only if they
-/// break the structure. Memory is bounded: 64 KiB, and up to 32 MiB for a progressive JPEG.
+/// break the structure. Memory is bounded: 64 KiB, up to 1 MiB for a box of a HEIF file, and up to 32 MiB for a
+/// progressive JPEG.
 package struct PhotoStructure: Sendable, Equatable {
     /// The formats that PhotoSync servers accept (photosync contract 3.2).
     package enum Format: String, Sendable, CaseIterable {

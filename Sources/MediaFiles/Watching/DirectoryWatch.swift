@@ -291,7 +291,7 @@ struct DirectoryWatchLoop {
         report(directory.joined(withName: name))
     }
 
-    /// Waits for events, or until a quiet file is due. Returns false once the signal is sent.
+    /// Waits for events, or until an idle file is due. Returns false once the signal is sent.
     private func wait(for events: DirectoryEvents, or stop: StopSignal) -> Bool {
         var descriptors = [
             pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0),
@@ -302,7 +302,7 @@ struct DirectoryWatchLoop {
         return descriptors[1].revents == 0
     }
 
-    /// Milliseconds until the first quiet file is due, rounded up; -1 for no limit.
+    /// Milliseconds until the first idle file is due, rounded up; -1 for no limit.
     private var timeout: Int32 {
         guard let first = idle.values.map(\.since).min() else { return -1 }
         let left = ContinuousClock.now.duration(to: first.advanced(by: idleTime)).components

@@ -115,7 +115,7 @@ package struct SafeFileName: Sendable, Hashable {
             .union(["COM", "LPT"].flatMap { port in digits.map { port + String($0) } })
     }()
 
-    /// Only letters and digits, for a name derived from an opaque ID.
+    /// Only letters, digits and hyphens, for a name derived from an opaque ID.
     private static func letters(of id: String) -> String {
         let letters = id.unicodeScalars.filter {
             $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-")

@@ -2,7 +2,7 @@ import Glibc
 import MediaSystem
 import Synchronization
 
-/// The signature counter of one device, in its own file, which is locked during an exchange with the server: a server
+/// The signature counter of one device, in its own file. It is locked during an exchange with the server: a server
 /// accepts counters only in ascending order (hash-only contract 3.1, trap 12).
 ///
 /// The file contains the last counter taken, in decimal, and a line feed. It is always replaced as a whole; therefore

@@ -37,8 +37,8 @@ public struct PhotoCopy: Sendable, Equatable {
     public var temporaryName: String?
     public var state: State
     public var source: Source
-    /// SHA-256 of the local bytes, 64 lowercase hexadecimal characters; nil until the download is complete; for a
-    /// planned copy, the digest of the missing file with its name. A server rewrites files, so this may differ from
+    /// SHA-256 of the local bytes, 64 lowercase hexadecimal characters; nil until the download is complete, unless the
+    /// name is that of a missing copy: then that copy's digest. A server rewrites files, so this may differ from
     /// `serverSHA256` (photosync contract section 6).
     public var sha256: String?
     /// SHA-256 of the photo as reported by the server.

@@ -6,7 +6,6 @@ import MediaSystem
 
 /// A row of `tokens.sqlite` that was recognized by the number and types of its values.
 enum SalvagedRow {
-    /// Columns of `tokens` after the row number, in their order.
     case token(TokenEntry, isTrusted: Bool)
     case upload(UploadRecord)
     case tus(uploadID: String, parts: String, finalID: String?, finalizeStartedAt: Int64?)
@@ -185,7 +184,7 @@ struct TokenKey {
     }
 }
 
-/// Stores salvaged rows that are missing. Never removes or replaces an existing token.
+/// Stores salvaged rows that are missing, and newer states of uploads. Never removes or replaces an existing token.
 struct SalvageSink {
     /// Whether the store had no rows before, so nothing can be lost by adding rows.
     let isFresh: Bool
@@ -204,7 +203,7 @@ struct SalvageSink {
     /// Stores all rows of a file and returns their number, and the number of tokens among them.
     mutating func store(all source: DatabaseBytes, _ db: Database) throws -> (rows: Int, tokens: Int) {
         var (rows, tokens) = (0, 0)
-        // A part of an upload may precede its row.
+        // The tus state of an upload may precede the upload's row.
         for isSecondPass in [false, true] {
             try source.forEachRow { row in
                 guard let found = SalvagedRow(row) else { return }

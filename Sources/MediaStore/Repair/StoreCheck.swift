@@ -13,7 +13,7 @@ package struct StoreCheck: Sendable {
     package var uploads: Int
     /// Uploads whose outcome is not known yet.
     package var unfinishedUploads: Int
-    /// Whether the store has never had a row; true even if it was recreated after a loss.
+    /// Whether the store has no tokens, uploads or tombstones; also true if it was recreated after a loss.
     package var isEmpty: Bool
     package var backups: [StoreBackups.Backup]
     /// The newest backup with tokens that the store does not have; nil if there is no such backup.

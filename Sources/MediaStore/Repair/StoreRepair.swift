@@ -102,7 +102,6 @@ package struct StoreRepair {
     /// A description of the damage; nil if there is no damage or no store.
     private func damage() throws(StoreError) -> String? {
         do throws(StoreError) {
-            // Opening a missing store would create one, and wait for the lock that is held here.
             guard try StoreConnection.exists(path) else { return nil }
             let findings = try StoreCheck(reading: directory).findings
             return findings.isEmpty ? nil : findings.joined(separator: "; ")

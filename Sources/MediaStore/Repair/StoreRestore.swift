@@ -36,8 +36,9 @@ package struct StoreRestore {
     }
 
     /// Adds the rows of a backup, or of another token store that no process uses, as far as they can be read. Existing
-    /// rows are not changed, even if the backup differs. Nothing is added if the file cannot be read (`.notWritable`),
-    /// is not a regular file (`.unsafe`), or has no row of a token store (`.corrupt`).
+    /// tokens are not changed, even if the backup differs; an existing upload is changed only if the backup has a newer
+    /// state. Nothing is added if the file cannot be read (`.notWritable`), is not a regular file (`.unsafe`), or has
+    /// no row of a token store (`.corrupt`).
     package static func run(from path: String, to store: TokenStore, isDryRun: Bool) throws(StoreError) -> Report {
         let status = try regularFile(path)
         // The store already has these rows, and closing a second descriptor of an open database would drop its locks.

@@ -165,7 +165,7 @@ struct PhotoIndexes {
             let (number, isGone): (Int64, Bool) = (row["number"], row["is_gone"])
             origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row["origin"])
             try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [number])
-            // The photo was counted as added both times, or was already known and counted as changed.
+            // The photo was counted as added twice; or it was already known, and is changed rather than added.
             let isCountedTwice = try seen.contains(number)
             try db.execute(
                 sql: """

@@ -212,9 +212,9 @@ extension LibraryStore {
     }
 
     /// Commits new clips with the state `pending`, at a position that is clamped to 0…count (nil is the end): the tape
-    /// has received content, and is `pendingAssociation` unless already associated (rule R2.2). Their `tapeID`,
-    /// `position` and state are set here. Returns the clips as stored; nil if the tape no longer exists. `.other` for
-    /// an ID that is not a UUID in lower case, or that already exists.
+    /// has received content, and its association becomes `pending` unless it is `associated` (rule R2.2). Their
+    /// `tapeID`, `position` and state are set here. Returns the clips as stored; nil if the tape no longer exists.
+    /// `.other` for an ID that is not a UUID in lower case, or that already exists.
     public func addClips(
         _ clips: [ClipRecord],
         to tapeID: String,
@@ -270,7 +270,8 @@ extension LibraryStore {
         }
     }
 
-    /// Moves a clip to a position (counted from 0 and clamped), and returns it; nil if the clip no longer exists.
+    /// Moves a clip to a position (counted from 0 and clamped), and returns the position; nil if the clip no longer
+    /// exists.
     public func moveClip(_ id: String, of tapeID: String, to position: Int, now: Date) throws(StoreError) -> Int? {
         try connection.write { db in
             guard let clip = try ClipRow.fetch(db, where: "id = ? AND tape_id = ?", [id, tapeID]).first else {

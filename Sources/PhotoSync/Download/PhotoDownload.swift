@@ -21,7 +21,7 @@ struct DownloadContext: Sendable {
 struct PhotoDownload {
     /// Minimum size for storing resume information in the library; smaller files are faster to download again.
     private static let worthResuming: Int64 = 1 << 20
-    /// Maximum number of restarts from the first byte.
+    /// Number of responses without the requested bytes after which the download fails.
     private static let freshStarts = 3
 
     let context: DownloadContext

@@ -4,7 +4,7 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Re-uploads photos whose files the server has lost, using local originals with the uploaded bytes.
+/// Re-uploads photos whose files the server has lost or damaged, using local originals with the uploaded bytes.
 ///
 /// The server identifies a photo's bytes by the hash in its database, and stores nothing new while the damaged photo is
 /// listed (photosync contract 3.3). Each photo is therefore deleted first, and gets a new ID.

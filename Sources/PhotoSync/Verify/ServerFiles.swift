@@ -36,7 +36,7 @@ public enum ServerCheck: Sendable, Equatable {
 
 /// Checks the server's files for the photos in a listing.
 struct ServerFiles: Sendable {
-    /// The default number of parallel downloads.
+    /// Number of photos checked in parallel.
     private static let jobs = 4
 
     let account: SyncAccount
@@ -172,7 +172,7 @@ struct ServerFiles: Sendable {
                 }
         }
         guard let file = opened else { return nil }
-        // If the file cannot be removed, it stays in the cache.
+        // If the file cannot be removed, it stays in the scratch directory.
         defer { try? file.discard() }
         let download = PhotoContent(client: account.client, photo: photo, file: file, control: control)
         return switch try await download.read(knownDigests: digests) {
@@ -212,7 +212,7 @@ extension SyncDifference {
     }
 }
 
-/// The server's file for a photo, read once and not stored.
+/// Downloads the server's file for a photo to a temporary file and examines it.
 private struct PhotoContent {
     let client: PhotoSyncClient
     let photo: PhotoRecord

@@ -246,7 +246,7 @@ struct CopyCheck: Sendable {
         return SyncDifference(copy, .copyUnfinished, expected: total, found: "\(file.size) bytes")
     }
 
-    /// Reads the file only if neither the copy's record nor the cache has its digest.
+    /// Reads the file only if `readsContent` is set, or neither the copy's record nor the cache has its digest.
     private func digest(of file: SourceFile, _ copy: PhotoCopy) async throws -> String {
         let identity = file.status
         if !readsContent {
@@ -277,7 +277,7 @@ public struct SyncDifference: Sendable, Equatable {
         case notIndexed = "not_indexed"
         /// In the index, but no longer on the server.
         case notOnServer = "not_on_server"
-        /// In the index and on the server, but the name, size, date or hash differs.
+        /// In the index and on the server, but the hash, name, size, dates or dimensions differ.
         case changedOnServer = "changed_on_server"
         /// In the index and on the server, but the origin devices differ.
         case originChanged = "origin_changed"

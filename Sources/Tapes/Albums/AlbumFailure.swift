@@ -141,7 +141,7 @@ public enum AddResult: Sendable, Equatable {
     case notAllowed
     /// The library has no such asset.
     case notFound
-    /// Refused permanently; contains a message for the user.
+    /// Refused for another reason, with a message for the user; it is retried later.
     case failed(String)
     /// A temporary failure of this part of the request; other parts succeeded.
     case notNow(AlbumError)

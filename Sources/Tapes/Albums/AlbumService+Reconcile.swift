@@ -127,7 +127,7 @@ extension ReconcileOutcome {
 
 /// A planned `reconcile`.
 public struct ReconcilePlan: Sendable, Equatable {
-    /// Pending tapes, longest waiting first.
+    /// Pending tapes: fewest attempts first, then earliest change first.
     public var tapes: [TapeRecord]
     /// Pending deletions.
     public var tombstones: [AlbumTombstone]

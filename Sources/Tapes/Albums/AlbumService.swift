@@ -42,7 +42,7 @@ internal import MediaSystem
 public struct AlbumService: Sendable {
     /// The operations that the settings allow.
     public struct Policy: Sendable {
-        /// `albums.enabled`; if false, every call returns `.skipped` (rule R18).
+        /// `albums.enabled`; if false, the library is never used (rule R18).
         public var isEnabled: Bool
         /// Whether missing originals may be uploaded.
         public var mayUpload: Bool

@@ -230,7 +230,8 @@ extension FolderLibrary {
 
     // MARK: Locking
 
-    /// Locks a library, by the ID in its marker, against all processes that use this data directory.
+    /// Locks a library, by the ID in its marker (by its address while its root is being created), against all processes
+    /// that use this data directory.
     ///
     /// - Throws: `.quota`, `.unreachable`, `.cancelled`.
     func lock(_ name: String) async throws(AlbumError) -> AlbumLock {
