@@ -98,6 +98,7 @@ extension CaptureFacts {
     /// `capturedAt` is the file's time with its offset; otherwise the GPS time, if it is plausible for the photo;
     /// otherwise the container's UTC time. A local time without a zone is not treated as UTC but stored in `localTime`.
     /// The time in the header of a video is also stored there, since many cameras write their local time in the header.
+    /// The time of an audio file is not used: it has no zone, and would be read in the zone of this machine.
     ///
     /// Only a few parts of the file are read, usually a few kilobytes.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
@@ -110,7 +111,7 @@ extension CaptureFacts {
         facts.deviceModel = facts.deviceModel ?? movie?.model.flatMap(DisclosedText.cleaned)
         if let time = movie?.creationTime {
             (facts.capturedAt, facts.timeSource) = (date(time), .fileOffset)
-        } else if let container = MediaCreationTime.reading(file) {
+        } else if let container = MediaCreationTime.reading(file), container.zone != .local {
             let time = Date(timeIntervalSince1970: Double(container.seconds))
             if container.zone == .utc {
                 (facts.capturedAt, facts.timeSource) = (time, .container)

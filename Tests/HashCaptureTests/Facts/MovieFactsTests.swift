@@ -86,6 +86,17 @@ import Testing
         #expect(CaptureFacts.reading(try SourceFile(path: Array(path.utf8))) == movie.expected)
     }
 
+    @Test func timeOfAudioIsNotUsed() async throws {
+        let path = directory.file("a.wav")
+        let sound = ["-f", "lavfi", "-i", "sine=d=0.1", "-write_bext", "1"]
+        let time = ["-metadata", "origination_date=2024-03-01", "-metadata", "origination_time=23:30:00"]
+        let made = try await ChildProcess.run("ffmpeg", ["-loglevel", "error"] + sound + time + [path])
+        try #require(made.exitCode == 0, "\(made.errors)")
+        let file = try SourceFile(path: Array(path.utf8))
+        #expect(MediaCreationTime.seconds(of: file) != nil)
+        #expect(CaptureFacts.reading(file) == CaptureFacts())
+    }
+
     // 16.16: 48.8584 is 3201984/65536, and 2.2945 is 150372/65536.
     @Test func locationOf3GPP() async throws {
         let path = directory.file("a.mp4")
