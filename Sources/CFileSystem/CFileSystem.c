@@ -1,4 +1,4 @@
-// F_OFD_SETLK(W), renameat2, fallocate, sync_file_range, memfd_create, and a 64-bit off_t for the offsets of locks.
+// Required for F_OFD_SETLK(W), statx, renameat2, fallocate, sync_file_range and memfd_create, and for a 64-bit off_t.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "CFileSystem.h"

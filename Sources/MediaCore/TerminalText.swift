@@ -113,8 +113,8 @@ extension TerminalText {
         return scalar.properties.isEmojiPresentation || wideRanges.contains { $0.contains(scalar.value) }
     }
 
-    /// The large blocks of East Asian Width W and F (UAX #11); other wide characters are emoji and do not need an
-    /// entry.
+    /// The large blocks of East Asian Width W and F (UAX #11); nearly all other wide characters are emoji, which do not
+    /// need an entry.
     private static let wideRanges: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,

@@ -44,7 +44,7 @@ package enum DedicatedThread {
     /// Runs `body` on a new thread. Returns zero, or the `errno` if the system does not provide a thread; in that case,
     /// `body` does not run.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
-        // The new thread takes over the retain; without one, it is released here.
+        // The new thread takes over the retain; if there is no new thread, the retain is released here.
         let box = Unmanaged.passRetained(Body(run: body))
         var thread = pthread_t()
         let result = pthread_create(

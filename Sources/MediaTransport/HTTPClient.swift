@@ -8,7 +8,7 @@ public final class HTTPClient: Sendable {
 
     private let loop: TransferLoop
     private let rateLimit: RateLimitGate
-    /// Servers that accepted the last body sent to them.
+    /// Servers that have accepted a body, until a transfer to them fails.
     private let familiar = Mutex<Set<Origin>>([])
 
     /// Prepares the transfer loop. Its thread starts with the first request.
@@ -79,7 +79,7 @@ public final class HTTPClient: Sendable {
         return configuration.waitsForRetryAfter || cooldown.requested == nil ? cooldown.rest : .zero
     }
 
-    /// Waits before a retry. Throws if a stop interrupts the wait.
+    /// Waits before an attempt. Throws if a stop interrupts the wait.
     private func rest(
         _ wait: Duration,
         before attempt: Int,
@@ -94,8 +94,8 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// One attempt. It is repeated at once if none of its bytes were sent: after a decision to trust the server, or,
-    /// without the expectation, after a 417 (RFC 9110 section 10.1.1).
+    /// One attempt. It is repeated at once if no body bytes were sent: after a decision to trust the server, or,
+    /// without `Expect`, after a 417 (RFC 9110 section 10.1.1).
     private func perform(
         _ request: HTTPRequest,
         attempt: Int,

@@ -59,7 +59,7 @@ package enum KnownSecrets {
         }
     }
 
-    /// Base64 of a text without padding: this form is found whether or not a text has the padding.
+    /// Base64 of a text, without padding, so it is found in a response with or without padding.
     package static func base64(_ text: String) -> String {
         String(Data(text.utf8).base64EncodedString().prefix { $0 != "=" })
     }

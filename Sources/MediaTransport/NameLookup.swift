@@ -5,7 +5,7 @@ package enum NameLookup {
     /// Looks up a name, or an address (IPv6 in brackets), on its own thread. Canceling does not stop it.
     ///
     /// - Returns: Numeric addresses in order of preference, each once.
-    /// - Throws: `.unknownHost`; `.unusable` if no thread can be started.
+    /// - Throws: `.unknownHost`.
     package static func addresses(host: String, port: Int) async throws(TransportError) -> [String] {
         try await BlockingWork.run { () throws(TransportError) in try lookUp(host, port) }
     }

@@ -16,7 +16,8 @@ package enum ProxyChoice {
         return isException(origin.host, in: exceptions) ? nil : name
     }
 
-    /// Passwords in the variables that can set a proxy, for any scheme.
+    /// Passwords in the variables that can set a proxy, for any scheme: as written, decoded, and as HTTP Basic sends
+    /// them.
     package static func passwords(in variable: (String) -> String? = Self.ofThisProcess) -> [String] {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].compactMap { variable($0) }.flatMap {
             address in

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The schedule of retries. No other file computes a delay or reads `Retry-After`.
+/// The schedule of retries. No other file computes a delay or parses `Retry-After`.
 public struct RetryPolicy: Sendable, Equatable {
     /// Number of retries after the first attempt; 0 means one attempt.
     public var retries: Int

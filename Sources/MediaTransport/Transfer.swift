@@ -49,7 +49,8 @@ final class Transfer {
     var lastActivity = ContinuousClock.now
     /// When the whole request had been sent, or the final head had arrived.
     var requestEnd: ContinuousClock.Instant?
-    /// The first check comes later: most small bodies are sent, and their responses received, before then.
+    /// The first check is made 50 ms after the start: by then, most small bodies are sent, and their responses
+    /// received.
     var lastLook = ContinuousClock.now
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?
@@ -114,11 +115,11 @@ extension Transfer {
     /// Bodies of up to this length fit into the buffers of the connection: they are sent before a refusal could prevent
     /// that.
     private static let smallBodyBytes: Int64 = 65_536
-    /// The limit for servers that accepted the last body, so a refusal is unlikely.
+    /// The limit for servers that have accepted a body, so a refusal is unlikely.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
     /// The lower bound is the smallest buffer that libcurl accepts (CURLOPT_UPLOAD_BUFFERSIZE(3)).
     private static let uploadBufferBytes = 16_384...262_144
-    /// For a response that is written to a file; libcurl's own 16 KiB cost four times as many system calls.
+    /// For a response that goes to a receiver; libcurl's own 16 KiB cost four times as many system calls.
     private static let downloadBufferBytes = 131_072
 
     var expectsContinue: Bool {

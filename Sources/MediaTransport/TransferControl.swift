@@ -3,7 +3,8 @@ internal import Synchronization
 /// Stops one transfer, gracefully or immediately, from any thread.
 ///
 /// A multipart upload is finalized with its last byte: stopping it after that would lose the delete token. A graceful
-/// stop therefore takes effect only while body bytes remain; after that the transfer waits for its response.
+/// stop of an at-most-once request therefore takes effect only while body bytes remain; after that, the transfer waits
+/// for its response.
 public final class TransferControl: Sendable {
     enum StopRequest: Sendable, Equatable {
         case none
@@ -56,7 +57,8 @@ public final class TransferControl: Sendable {
         return control
     }
 
-    /// Stops the transfer if body bytes remain to be sent; otherwise lets it wait for its response.
+    /// Stops the transfer, unless the whole body of an at-most-once request was sent: such a transfer waits for its
+    /// response.
     ///
     /// - Parameter finishWithin: Maximum time for the response; nil keeps the request's own limit.
     public func stop(finishWithin: Duration? = nil) {
@@ -152,7 +154,7 @@ public final class StopObserver: Sendable {
         self.action = action
     }
 
-    /// Not on the caller's thread, which may be handling an event.
+    /// Calls the action in a task, because the caller's thread may be handling an event.
     fileprivate func fire() {
         Task {
             if !isCancelled.load(ordering: .acquiring) { action() }

@@ -8,7 +8,7 @@ struct Submission: Sendable {
     var request: HTTPRequest
     var attempt: Int
     var expectsContinue: Bool
-    /// Whether the server accepted the last body sent to it.
+    /// Whether the server has accepted a body, and no transfer to it has failed since.
     var isFamiliar: Bool
     var control: TransferControl
     var progress: (@Sendable (TransferProgress) -> Void)?
@@ -168,8 +168,8 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Ends transfers that are still sending their requests, or those that wait for the responses to requests that may
-    /// be sent only once.
+    /// Ends the transfers whose stop is due: with `isWaiting`, those that wait for the responses to requests that may
+    /// be sent only once; otherwise, all others.
     private func stopWhereRequested(_ transfers: inout [OpaquePointer: Transfer], isWaiting: Bool) {
         for transfer in transfers.values where transfer.isAwaitingOnlyResponse == isWaiting && transfer.isStopDue() {
             end(transfer, of: &transfers) { $0.ended(.cancelled) }

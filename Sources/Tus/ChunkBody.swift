@@ -60,7 +60,7 @@ struct ChunkBody: RequestBody {
         /// Only called before anything was sent: there is nothing to undo.
         func rewind() {}
 
-        /// Hashes the last byte before it is sent: the proof of the whole chunk can then be stored in between.
+        /// Hashes the last byte before it is sent, so the proof of the whole chunk can be stored first.
         private func reachEndIfDue() throws {
             guard offset == chunk.byteCount - 1 else { return }
             try withUnsafeMutableBytes(of: &lastByte) { byte in
@@ -105,7 +105,7 @@ final class ChunkEnd: Sendable {
         case held
         case released
         case failed
-        /// The transfer ended before it reached this point.
+        /// The transfer ended before its last byte was reached.
         case missed
     }
 
@@ -206,10 +206,10 @@ struct ChunkSize {
     private(set) var current: Int64
     private let minimum: Int64
     private var ceiling: Int64
-    /// Successful chunks since the size last changed.
+    /// Consecutive chunks that took less time than `slow`, since the size last changed.
     private var run = 0
-    /// The number of successful chunks that increases the size; doubled by each interruption, so the size stays below
-    /// the capacity of the network.
+    /// The number of such chunks that increases the size; doubled by each interruption, so the size stays below the
+    /// capacity of the network.
     private var runNeeded = 2
 
     init(_ options: TusSendOptions) {

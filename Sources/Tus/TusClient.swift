@@ -133,12 +133,13 @@ public struct TusClient: Sendable {
 
     /// Sends the missing bytes, in chunks.
     ///
-    /// After every failure, the server's own offset (`HEAD`) determines where to resume; only a completed `PATCH`
-    /// counts as progress. If the server already has bytes, the prefix is read again and compared with the content's
-    /// proofs before anything is sent.
+    /// After every failure, the server's own offset (`HEAD`) determines where to resume; only an increase of that
+    /// offset counts as progress. If the server already has bytes, the prefix is read again and compared with the
+    /// content's proofs before anything is sent.
     ///
-    /// `stop` and `abandon` of `control` end it immediately, as does canceling the task; the upload stays resumable. A
-    /// `content.keep` in progress is awaited. `onEvent` is called on any thread and must return quickly.
+    /// `stop` and `abandon` of `control` end the call immediately, as does canceling the task; the upload stays
+    /// resumable. If chunks have a fixed size, a `stop` after the last byte waits for the response. A `content.keep` in
+    /// progress is awaited. `onEvent` is called on any thread and must return quickly.
     public func send(
         _ content: TusContent,
         to id: String,
@@ -293,7 +294,7 @@ extension TusFeatures {
         )
     }
 
-    /// The better of the two checksums that both sides support; nil if the extension is not offered.
+    /// SHA-256 if the server supports it, otherwise SHA-1; nil if it supports neither or does not offer the extension.
     public var preferredChecksum: DigestAlgorithm? {
         guard extensions.contains(.checksum) else { return nil }
         return [.sha256, .sha1].first { checksumAlgorithms.contains($0.tusName) }

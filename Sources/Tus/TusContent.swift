@@ -76,8 +76,8 @@ public struct TusSendOptions: Sendable {
     public var minimumChunkBytes: Int64
     /// The largest chunk in bytes; proxies refuse bodies of 100 MB.
     public var maximumChunkBytes: Int64
-    /// Consecutive failures without progress after which sending fails; each completed chunk resets the count. An
-    /// interruption after which the next chunk is smaller never ends the sending.
+    /// Consecutive failures without progress after which sending fails; each increase of the server's offset resets the
+    /// count. A network failure after which the next chunk is smaller never ends the sending.
     public var retry: RetryPolicy
     /// The waits for an upload that another request has locked (423).
     public var lock: RetryPolicy
@@ -119,7 +119,7 @@ public struct TusDelivery: Sendable {
     public var resumedAt: Int64
     /// Body bytes sent by this call, including those sent again.
     public var bytesSent: Int64
-    /// Number of failed requests whose retry succeeded.
+    /// Number of failed requests that were retried.
     public var retriedFailures: Int
 }
 
@@ -131,6 +131,6 @@ public enum TusEvent: Sendable {
     case progress(offset: Int64, TransferProgress)
     /// The server has all bytes up to here.
     case acknowledged(offset: Int64)
-    /// A wait before a retry. Attempts count from 1, and restart at 1 after each chunk that arrives.
+    /// A wait before a retry. Attempts count from 1, and restart at 1 after each increase of the server's offset.
     case retrying(attempt: Int, after: Duration, because: TusError)
 }

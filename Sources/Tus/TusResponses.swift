@@ -191,7 +191,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         /// The bytes on the server differ from the content: the file changed, and the versions are never mixed.
         case prefixChanged
         case sourceFailed
-        /// A proof could not be stored; see `underlying`.
+        /// A proof or the start of a chunk could not be stored; see `underlying`.
         case journal
         /// A stop was requested.
         case cancelled
@@ -210,7 +210,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     /// Why a 401 refused the credentials; nil for other responses.
     package var refusal: CredentialRefusal?
     public var transport: TransportError?
-    /// The error from `TusContent.keep` or from the source.
+    /// The error from `TusContent.begin`, from `TusContent.keep` or from the source.
     public var underlying: (any Error)?
     /// Body bytes sent by the call until it failed.
     public var bytesSent: Int64 = 0

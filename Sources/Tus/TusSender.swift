@@ -149,7 +149,7 @@ struct TusSender {
             body,
             of: content,
             options.checksum,
-            // Such a server stores the file with its last chunk (gighive-d4 contract section 5).
+            // A server whose offsets count chunks stores the file with its last chunk (gighive-d4 contract section 5).
             completes: options.fixedChunkBytes != nil && chunk.upperBound == content.byteCount,
             control,
             onEvent
@@ -174,7 +174,7 @@ struct TusSender {
         try await resume(at: try await queryStatus().offset, chunk, isKept: outcome.isKept)
     }
 
-    /// The end of a chunk that begins here, which may be longer than the rest of the content.
+    /// The end of a chunk of this size at `offset`, or the end of the content if that comes first.
     private func end(ofChunk byteCount: Int64) -> Int64 { offset + min(byteCount, content.byteCount - offset) }
 
     /// Continues after an error if offsets count chunks: the next chunk has the same size, and nothing is sent again

@@ -22,7 +22,7 @@ CURLcode shim_setopt_long(CURL *handle, CURLoption option, long value);
 CURLcode shim_setopt_off(CURL *handle, CURLoption option, int64_t value);
 CURLcode shim_setopt_string(CURL *handle, CURLoption option, const char *value);
 CURLcode shim_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *list);
-// Does not wait for a name lookup when its transfer is removed (libcurl 7.87 or later; otherwise no effect).
+// Lets a transfer be removed without waiting for its name lookup (libcurl 7.87 or later; otherwise no effect).
 CURLcode shim_set_quick_exit(CURL *handle);
 CURLcode shim_set_error_buffer(CURL *handle, char *buffer);
 CURLMcode shim_multi_setopt_long(CURLM *handle, CURLMoption option, long value);

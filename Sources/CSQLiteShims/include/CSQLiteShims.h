@@ -30,8 +30,8 @@ void sqlite_shim_keep_log(void *connection, bool keeps);
 ///
 /// Only for a connection in WAL mode with `synchronous=FULL`, which synchronizes the log before other connections can
 /// see a transaction. `connection` is an open `sqlite3 *` that has used its log, for example by a write. Returns false,
-/// and changes nothing, if there is not enough memory or the file system's methods are too old. Lasts until the
-/// connection or its log is closed.
+/// and changes nothing, if there is not enough memory, the file system's methods are too old, or the log was reopened
+/// after an earlier call. Lasts until the connection or its log is closed.
 bool sqlite_shim_buffer_log(void *connection);
 
 #endif

@@ -5,7 +5,8 @@ internal import Synchronization
 /// Lets one upload at a time test whether the server works; the others continue once it does. A server that is down, or
 /// that refuses the login, then costs the retries of only one file.
 ///
-/// The server counts as working from its first response to an upload until an upload has a failure that ends a run.
+/// The server counts as working once it has responded to an upload or evidently does not refuse one (`ContactPass`),
+/// until an upload has a failure that ends a run.
 final class ServerContact: Sendable {
     private struct State {
         var isEstablished = false

@@ -35,7 +35,7 @@ actor ServerInventory {
         case unavailable
     }
 
-    /// Number of individual queries that are cheaper than the listing.
+    /// Number of further individual queries before the listing is cheaper.
     private var singleQueries = 2
     private let client: GigHiveClient
     private var state = State.notListed

@@ -18,8 +18,8 @@ public struct UploadBatch: Sendable {
         /// Number of parallel transfers, at least 1.
         public var jobs: Int
         public var order: Order
-        /// Stop after the first failure: any result except `done`, `duplicate` and `cancelled`,
-        /// including refused items.
+        /// Stop after the first failure: any result except `cancelled`, and except `done`, `duplicate` and `linked`
+        /// without an error. Refused items count as failures.
         public var failFast: Bool
 
         public init(jobs: Int = 1, order: Order = .asGiven, failFast: Bool = false) {
@@ -71,7 +71,7 @@ public struct UploadBatch: Sendable {
         /// A file is started.
         case began(Int)
         case upload(Int, UploadEvent)
-        /// The item was started but had sent nothing when another item's failure stopped the run: it counts as not
+        /// The item was started but sent nothing before the run was stopped or the item was postponed: it counts as not
         /// started.
         case withdrew(Int)
         /// The item has finished. Occurs exactly once for every started item that was not withdrawn, and for every
@@ -97,14 +97,14 @@ public struct UploadBatch: Sendable {
     /// `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
-    /// until the server has responded to an upload, only one upload runs.
+    /// until an upload shows that the server works, only one upload runs.
     ///
     /// Returns when every started item has finished. Items that were never started have no event.
     ///
     /// - Parameters:
     ///   - items: The inputs.
-    ///   - control: Stops it, and all batches with the same control: nothing new is started, and running transfers stop as
-    ///     `BatchControl` specifies.
+    ///   - control: Stops the batch, and all batches with the same control: nothing new is started, and running
+    ///     transfers stop as `BatchControl` specifies.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
     public func run(
         _ items: [Item],

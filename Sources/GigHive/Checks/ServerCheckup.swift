@@ -8,7 +8,7 @@ internal import Tus
 ///
 /// The checks after `kind` apply only to a GigHive server. Only GET, HEAD and OPTIONS are sent, and, to a server
 /// without pages below `/admin/`, one POST without IDs, which shows the role and deletes nothing. The query string of
-/// the health request changes with each request, because the server's own cache may be a day old (trap T18).
+/// the health request contains the time, because the server's own cache may be a day old (trap T18).
 public struct ServerCheckup: Sendable {
     /// The names of all checks, in order.
     public static let names = ["name", "tls", "kind", "health", "login", "role", "tus", "limits", "clock"]
@@ -22,9 +22,9 @@ public struct ServerCheckup: Sendable {
     private let maximumBytes: Int64
     private let sizeText: @Sendable (Int64) -> String
 
-    /// Creates a checkup. Without a login in `client`, `login` and `role` are skipped; with `missingLogin`,
-    /// `login` fails with it. `maximumBytes` is the largest upload that the settings allow; `sizeText` formats
-    /// a number of bytes.
+    /// Creates a checkup. Without a login in `client`, `login`, `role` and `tus` are skipped; with `missingLogin`,
+    /// `login` fails with it. `maximumBytes` is the largest upload that the settings allow; `sizeText` formats a number
+    /// of bytes.
     public init(
         client: GigHiveClient,
         missingLogin: GigHiveError? = nil,
@@ -37,8 +37,8 @@ public struct ServerCheckup: Sendable {
         self.sizeText = sizeText
     }
 
-    /// Runs all checks, in the order of `names`. Canceling the task stops the current one and skips the rest. `onCheck`
-    /// is called after each check.
+    /// Runs all checks, in the order of `names`. If the task is canceled, further requests fail, and the checks that
+    /// depend on them fail or are skipped. `onCheck` is called after each check.
     public func run(onCheck: @escaping @Sendable (ServerCheck) -> Void = { _ in }) async -> [ServerCheck] {
         var list = CheckList(onCheck: onCheck)
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
@@ -185,7 +185,7 @@ public struct ServerCheckup: Sendable {
     /// Login, and the checks that require one: role and tus.
     private func checkLogin(_ list: inout CheckList) async {
         guard client.authorization != nil || missingLogin != nil else {
-            // A failure of this query is reported by the check that follows.
+            // If this query fails, the check `clock` reports it.
             let required = try? await client.requiredCredentials()
             let reason = "not checked: no credentials"
             list.skip(
@@ -408,7 +408,7 @@ public struct ServerCheck: Sendable, Equatable {
         self.error = error
     }
 
-    /// Equal if the results are equal; the duration is ignored.
+    /// Equal if the results are equal; the error and the duration are ignored.
     public static func == (one: ServerCheck, other: ServerCheck) -> Bool {
         one.name == other.name && one.status == other.status && one.detail == other.detail && one.facts == other.facts
     }

@@ -128,7 +128,8 @@ public struct Deleter: Sendable {
         /// Known not to have been deleted by this request.
         case refused(GigHiveError)
         /// The file may have been deleted; a query determines that. `isClaimed` is whether the server reports a
-        /// deletion, without the ID; nil if the response does not show it.
+        /// deletion, without the ID; true if there is no response or the server failed, nil if the response does not
+        /// show it.
         case unclear(GigHiveError, isClaimed: Bool?)
     }
 
@@ -356,7 +357,7 @@ public struct DeleteResult: Sendable {
         case gone
         /// The server rejects the token; the local entry was removed as chosen.
         case entryRemoved = "entry_removed"
-        /// Nothing was deleted, or the outcome is unknown (`.unknownOutcome`); see `error`.
+        /// The file was not deleted, or the outcome is unknown (`.unknownOutcome`); see `error`.
         case failed
         /// `--dry-run`: the deletion would have been requested.
         case planned

@@ -17,7 +17,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     }
 
     public var event: Event
-    /// Name shown to the organizer, at most 100 characters; nil for none.
+    /// Name shown to the organizer, at most 100 bytes of UTF-8; nil for none.
     public var displayName: String?
     /// Whether the guest has accepted the site's terms; without that, nothing is sent.
     public private(set) var acceptsTerms = false
@@ -186,8 +186,8 @@ extension GigHiveClient {
         }
     }
 
-    /// A request without a login. The query string changes with each request to bypass the server's own cache:
-    /// otherwise, a revoked link would look valid for a day (gighive contract section 6).
+    /// A request without a login. The query string contains the time, to bypass the server's own cache: otherwise, a
+    /// revoked link would look valid for a day (gighive contract section 6).
     private func submit(
         _ path: String,
         _ secret: (name: String, value: String)

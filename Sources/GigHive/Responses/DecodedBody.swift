@@ -3,7 +3,8 @@ internal import MediaSystem
 
 /// The texts inside the bytes of a response: decompressed, converted to UTF-8, and decoded from Base64.
 ///
-/// Recognized by the bytes alone: headers may be missing or wrong, and a response left by an interrupted run has none.
+/// Encodings are recognized by the bytes alone: headers may be missing or wrong, and a response left by an interrupted
+/// run has none.
 struct DecodedBody {
     /// The texts; each is the content of the one before it.
     private(set) var texts: [[UInt8]] = []

@@ -12,7 +12,7 @@ struct ResponseSearch {
     private(set) var members: JSONObject = [:]
     /// The file's ID on the server, if the response leaves no doubt about it.
     private(set) var fileID: Int64?
-    /// Whether the token's field contains something that is not a token.
+    /// Whether the token's field contains something that is not a token, or there is more than one token.
     private(set) var hasUnusable = false
 
     private struct Found {
@@ -212,7 +212,8 @@ enum Suspects {
         "sha", "checksum", "digest", "hash", "etag", "csrf", "nonce", "entry", "name", "path", "url",
     ]
 
-    /// All words of 64 hexadecimal characters, in lower case, except `checksum`, file names and parts of addresses.
+    /// All words of 64 hexadecimal characters, in lower case, except `checksum`, file names, parts of addresses, and
+    /// values whose names contain one of `explanations`.
     static func find(in text: [UInt8], besides checksum: String?) -> Set<DeleteToken> {
         var suspects: Set<DeleteToken> = []
         var index = 0

@@ -18,7 +18,7 @@ package struct UploadResponse: Sendable, Equatable {
     }
 
     package var status: Int
-    /// How much of the response was parsed; an embedded object counts as JSON.
+    /// Where the JSON was found; an embedded object counts as `.json`.
     var form: ResponseText.Form
     package var fileID: Int64?
     package var deleteToken: DeleteToken?

@@ -69,7 +69,7 @@ struct DiscardRun {
         }
     }
 
-    /// A lock that outlasts the deadline is an error: the upload can be discarded later.
+    /// A lock that outlasts the deadline is an error unless `evenUnreachable`: the upload can be discarded later.
     private mutating func removeBytes(_ tus: TusRecord) async throws(GigHiveError) {
         let deadline = ContinuousClock.now + uploader.options.processingTime
         var isLockNoted = false

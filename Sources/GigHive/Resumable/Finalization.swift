@@ -346,7 +346,7 @@ struct Finalization {
 
     // MARK: Results
 
-    /// Refused; the bytes stay on the server, so the upload can be resumed.
+    /// The result is `.failed`, or `.unknownOutcome` if the server may have stored the file.
     mutating func fail(_ error: GigHiveError, isKnown: Bool = false) -> Step {
         var error = error
         error.path = recorder.record.path
@@ -382,8 +382,8 @@ struct Finalization {
         uploader.processingTime(forBytes: recorder.record.sizeBytes, since: start)
     }
 
-    /// Waits until the server can no longer be working on a finalize request: after `processingTime`, or once the
-    /// upload is gone from the tus server.
+    /// Waits until the server can no longer be working on a finalize request: after `processingTime`, or, with
+    /// `endsWhenGone`, once the upload is gone from the tus server.
     mutating func waitForServer(since start: Date, endsWhenGone: Bool) async -> Step {
         let limit = remaining(since: start)
         onEvent(.waitingForServer(limit))

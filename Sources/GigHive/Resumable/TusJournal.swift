@@ -199,7 +199,7 @@ final class TusSlots: Sendable {
         state.withLock { $0.created += 1 }
     }
 
-    /// An upload is no longer being sent, but its slot is kept for the next one.
+    /// An upload that was created on the server is no longer being sent.
     fileprivate func noteEnded() {
         let watching = state.withLock { state in
             state.created -= 1

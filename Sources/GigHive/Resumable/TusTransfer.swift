@@ -197,8 +197,8 @@ struct TusTransfer: Sendable {
         return creation.id
     }
 
-    /// Creates an upload. Reports waits while the tus server is unavailable, and while this process's own uploads
-    /// occupy its slots.
+    /// Creates an upload. Waits while this process's own uploads occupy the server's slots, and reports its waits while
+    /// the tus server is unavailable.
     private func creation(
         of byteCount: Int64,
         isPartial: Bool,
@@ -359,7 +359,7 @@ actor TusFeatureCache {
 
     private var query: Task<Response, Never>?
 
-    /// nil if there is no tus server.
+    /// nil if there is no tus server that can create uploads.
     func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
         let queried = query ?? Task { await Self.query(tus, repeatsUnavailable) }
         query = queried

@@ -49,7 +49,6 @@ struct TusUploadRun {
         return recorder.result
     }
 
-    /// Whether the server has a part of the upload.
     private var isResumable: Bool {
         guard let row = try? uploader.store.upload(recorder.record.uploadID) else { return false }
         return (try? Uploader.isResumable(row, in: uploader.store)) ?? false
@@ -110,7 +109,8 @@ struct TusUploadRun {
         return TusJournal(record, store: uploader.store, now: uploader.now)
     }
 
-    /// Takes over a row, reloaded now that no other process can change it; nil if it has finished in the meantime.
+    /// Takes over a row, reloaded now that no other process can change it; nil if it has finished, or may have been
+    /// finalized, in the meantime.
     private mutating func takeOver(_ earlier: UploadRecord?) async throws(StoreError) -> TusJournal? {
         guard let earlier, let row = try uploader.store.upload(earlier.uploadID) else { return nil }
         let warnings = recorder.result.warnings
@@ -218,7 +218,8 @@ struct TusUploadRun {
             let readingBegan = uploader.now()
             let sent = try await transfer(file, journal)
             UploadFailpoint.afterAllBytes.reach()
-            // If the file is stored with its last chunk, the result includes its ID.
+            // A file that is stored with its last chunk is finalized even if its source changed: the result must have
+            // its ID.
             let isStored = features.countsChunks
             isSourceUnchanged = await uploader.isUnchanged(
                 upload,
@@ -262,7 +263,7 @@ struct TusUploadRun {
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             statistics: statistics,
-            // The status when the file was opened: it may have changed since the check.
+            // The status of the open file: it may have changed since the check.
             needsProofs: upload.identity != nil
                 && recorder.record.identity != FileIdentity(descriptor: file.descriptor),
             slot: slot,
@@ -351,7 +352,7 @@ extension Uploader {
 /// Uploads to a server that counts chunks, limits unfinished uploads, and stores the file with its last chunk.
 extension TusUploadRun {
     /// On a server that stores the file with its last chunk and limits unfinished uploads: waits for the event's gate
-    /// and for a tus slot. A waiting upload does not hold a slot, because another upload may need it.
+    /// and for a tus slot. A waiting upload does not hold a transfer slot, because another upload may need it.
     mutating func enterServer() async -> Bool {
         guard features.countsChunks else { return true }
         guard !control.isStopRequested else { return false }

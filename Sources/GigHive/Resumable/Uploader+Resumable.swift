@@ -43,7 +43,7 @@ extension Uploader {
     /// Checks an upload as `resume` does, as far as possible without querying the server. If the status of the file has
     /// changed, the bytes that were sent are compared.
     ///
-    /// - Throws: `GigHiveError`: the error that `resume` would throw.
+    /// - Throws: `GigHiveError`: the error that `resume` would report.
     public func rehearseResume(_ record: UploadRecord) async throws(GigHiveError) {
         try Self.checkResumable(record, in: store)
         try Self.checkSource(of: record)
@@ -124,8 +124,8 @@ extension Uploader {
     }
 
     /// Whether a multipart upload left by an exited process can only be discarded, as far as is known without reading
-    /// its file: the journal has no digest to query the server for, or no details, and the file that was being sent no
-    /// longer exists.
+    /// its file: the journal has no details, or it has no digest to query the server for, and the file that was being
+    /// sent no longer exists or has changed.
     public static func isUndeterminable(_ record: UploadRecord) -> Bool {
         guard record.transport == .multipart, !record.state.isFinal, record.state != .finalized,
             !record.isDirectoryUnknown
@@ -230,7 +230,8 @@ extension Uploader {
     /// (gighive-d4 contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
     static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
 
-    /// The features of the tus server, queried once per uploader; nil if there is no tus server.
+    /// The features of the tus server, queried once per uploader; nil if there is no tus server that can create
+    /// uploads.
     public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
         try await featureCache.features(of: tus)
     }

@@ -180,7 +180,7 @@ public struct GigHiveClient: Sendable {
 
     // MARK: Requests
 
-    /// A GET or HEAD. The query string changes with each request to bypass the server's own cache (gighive contract
+    /// A GET or HEAD. The query string contains the time in seconds, to bypass the server's own cache (gighive contract
     /// section 1).
     func request(
         _ method: HTTPMethod,
@@ -284,8 +284,8 @@ extension GigHiveClient {
     /// The password is in the body: the caller decides whether the server may receive it over plain `http`.
     /// Nothing is stored.
     ///
-    /// - Throws: `GigHiveError`: `.unauthorized` for a wrong address or password, `.forbidden` for a disabled account,
-    ///   `.badRequest` for an invalid address, `.loginUnavailable` for a server without logins.
+    /// - Throws: `GigHiveError`: `.unauthorized` for a wrong email address or password, `.forbidden` for a disabled
+    ///   account, `.badRequest` for an invalid email address, `.loginUnavailable` for a server without logins.
     public func logIn(email: String, password: String) async throws(GigHiveError) -> IssuedLogin {
         let body: JSONObject = ["email": .string(email), "password": .string(password)]
         var request = post("/api/login.php", json: body)
@@ -320,8 +320,8 @@ extension GigHiveClient {
         return true
     }
 
-    /// The credentials that the login check (`GET /api/verify.php`) requires from a request without credentials; nil
-    /// for other responses.
+    /// The credentials that the login check (`GET /api/verify.php`) requires from a request without credentials; nil if
+    /// the response does not show them.
     package func loginSupport() async throws(GigHiveError) -> LoginChallenge? {
         let response = try await send(request(.get, "/api/verify.php", isAuthorized: false))
         let challenge = LoginChallenge.of(response.head, body: response.body)

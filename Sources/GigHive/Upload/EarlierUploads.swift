@@ -106,10 +106,10 @@ struct EarlierUploads {
 
     // MARK: Known files
 
-    /// The result if the server is known to have the bytes in that event, so sending them would only cause a 409
-    /// (gighive contract section 3): this machine has uploaded them there, from this path or another, or the listing
-    /// shows them there. For a different event, they are sent, because D3 links them only then, and the dialect is
-    /// unknown beforehand. Files deleted by this machine are always sent again.
+    /// The result if the server is known to have the bytes in the upload's event, so sending them would only cause a
+    /// 409 (gighive contract section 3): this machine has uploaded them there, from this path or another, or the
+    /// listing shows them there. For a different event, they are sent, because D3 links them only then, and the dialect
+    /// is unknown beforehand. Files deleted by this machine are always sent again.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.again else { return nil }
         if let digest {
@@ -121,8 +121,8 @@ struct EarlierUploads {
         return try await sentFromHere(checksum)
     }
 
-    /// The result if the server is known to have the bytes with this digest in that event. With `isServed`, the listing
-    /// is read without checking the media first.
+    /// The result if the server is known to have the bytes with this digest in the upload's event. With `isServed`, the
+    /// listing is read without checking the media first.
     func known(_ checksum: String, isServed: Bool = false) async throws(GigHiveError) -> UploadResult? {
         if let end = try await sentFromHere(checksum) {
             return end
@@ -145,8 +145,8 @@ struct EarlierUploads {
     /// The name under which the event's file is served, from the listing or, if that is not read, by its ID, because
     /// sending the file again costs more than a request. The ID proves nothing about the event: it suffices for a file
     /// that the server confirmed as uploaded or linked, unless the listing for that day shows that it has since been
-    /// moved; it does not suffice for a duplicate, which releases up to 0.1.0 recorded without a query. nil if the file
-    /// does not exist.
+    /// moved; it does not suffice for a duplicate, which releases up to 0.1.0 recorded without a query. nil if the
+    /// server does not confirm the file.
     private func confirmed(
         _ state: UploadState,
         _ fileID: Int64,
@@ -190,8 +190,8 @@ struct EarlierUploads {
         }
     }
 
-    /// The result if the listing shows the bytes in that event. A single query first checks whether the media are
-    /// served at all, which is cheaper than the listing and nearly always negative.
+    /// The result if the listing shows the bytes in the upload's event. A single query first checks whether the media
+    /// are served at all, which is cheaper than the listing and nearly always negative.
     private func listed(_ checksum: String, isServed: Bool) async throws(GigHiveError) -> UploadResult? {
         let event = InventoryEvent(upload.details)
         if !isServed, await !uploader.inventory.isWorthListing() {

@@ -1,7 +1,8 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Adopts the responses left on disk by exited processes. Needs no server; every command calls it at its start.
+/// Adopts the responses left on disk by exited processes. Needs no server; commands that open the token store call it
+/// first.
 public enum RescueAdoption {
     /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///

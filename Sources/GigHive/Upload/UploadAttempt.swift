@@ -129,7 +129,7 @@ private final class BodyEnd: Sendable {
     private func finish() async -> String? {
         let checksum = try? await tap.digest()
         if isNoted, let checksum {
-            // Only helps later queries; the end of the upload reports a failing store.
+            // This only helps later queries; the end of the upload reports a failing store.
             try? store.update(uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
         }
         UploadFailpoint.afterBody.reach()

@@ -4,8 +4,8 @@ internal import MediaFiles
 public import MediaStore
 internal import Synchronization
 
-/// The details of a file that are sent with its bytes (gighive contract 2.1). Created by `UploadDetails.validated`, so
-/// a value contains nothing that the server would refuse only after the whole body.
+/// The details of a file that are sent with its bytes (gighive contract 2.1). A value created by
+/// `UploadDetails.validated` contains nothing that the server would refuse only after the whole body.
 public struct UploadDetails: Sendable, Equatable {
     /// `YYYY-MM-DD`, a real calendar date.
     public var eventDate: String
@@ -146,7 +146,7 @@ struct DetailRule {
         return text
     }
 
-    /// The limit of a guest's label (gighive contract section 6).
+    /// A limit for guests, in bytes of UTF-8 (gighive contract section 6).
     func checkBytes(_ text: String, limit: Int) throws(GigHiveError) {
         let count = text.utf8.count
         guard count <= limit else {

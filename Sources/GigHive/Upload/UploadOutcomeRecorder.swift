@@ -15,7 +15,7 @@ struct UploadOutcomeRecorder {
     }
     /// Whether the token is committed immediately, without waiting for the tokens of other uploads.
     var isUrgent = true
-    /// Whether the part of the response with the token is only in the rescue file.
+    /// Whether the rescue file is kept: the response has, or may have, a token that is not in the store.
     var keepsResponse = false
     /// A response with a token whose status does not confirm the upload.
     @BoxedOptional var unconfirmed: UploadResponse?
@@ -274,7 +274,7 @@ extension UploadOutcomeRecorder {
         result.error = problem ?? result.error ?? unusable
         result.hasDeleteToken = entry != nil || !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
-        // A guest deletes the file with the receipt. Damaged bytes have an error with the server's digest instead.
+        // A guest hides the file with the receipt. Damaged bytes have an error with the server's digest instead.
         if response.deleteToken == nil && tokens.isEmpty && response.guest == nil && problem?.code != .checksumMismatch
         {
             result.warnings.append(.noDeleteToken)
@@ -537,7 +537,8 @@ extension UploadOutcomeRecorder {
 
 /// Responses that do not confirm an upload, but may contain its token.
 extension UploadOutcomeRecorder {
-    /// Adopts a response. If it does not confirm the upload, its token is stored only if a query confirms the file.
+    /// Adopts a response. If it does not confirm the upload, its token is stored when a query confirms the file, or
+    /// else by `finish`.
     mutating func note(response: UploadResponse?, isConfirmation: Bool) {
         keepsResponse = false
         unconfirmed = isConfirmation || response?.deleteToken == nil ? nil : response

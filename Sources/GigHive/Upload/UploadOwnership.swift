@@ -50,7 +50,7 @@ enum SourceLock {
         [isGuest ? "g" : "p", hash(of: host)].joined(separator: "-")
     }
 
-    /// FNV-1a, 32 bits: a collision of two hosts only makes one upload wait for another.
+    /// FNV-1a, 32 bits: a collision of two hosts only makes an upload wait, or reports it as in progress.
     private static func hash(of host: String) -> String {
         String(host.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, radix: 36)
     }

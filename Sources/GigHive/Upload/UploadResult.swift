@@ -36,7 +36,7 @@ public import MediaTransport
         public var stored: StoredFacts?
         /// Address of the stored media.
         public var mediaURL: String?
-        /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
+        /// Whether `Uploader.resume` can continue the upload.
         public var isResumable = false
         /// Whether the server issues no delete tokens for such uploads, as an event `limited` reported earlier.
         public var isTokenlessByDesign = false
@@ -44,7 +44,7 @@ public import MediaTransport
         public var httpStatus: Int?
         /// Whether a request in this run sent content that the server may have kept or processed.
         var hasSentContent = false
-        /// Body bytes sent in the last attempt.
+        /// Body bytes sent in the last attempt; over tus, in the whole run.
         public var bytesSent: Int64 = 0
         /// From preflight to the result.
         public var duration = Duration.zero
@@ -65,7 +65,7 @@ public import MediaTransport
         public var guestState: GuestState?
         /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
         public var isDeletableDuplicate = false
-        /// Why the state is not `done` or `duplicate`.
+        /// Why the upload did not succeed; with a successful state, what could not be stored on this machine.
         public var error: GigHiveError?
         /// A token that could not be stored (`error` is `.tokenNotStored`), to be shown on a terminal as the last resort.
         public var unstoredToken: DeleteToken?
@@ -109,14 +109,14 @@ public import MediaTransport
 public enum UploadWarning: Sendable, Equatable {
     /// The server sent no checksum to compare.
     case notVerified
-    /// A success without a delete token; the required message is shown.
+    /// A success without a delete token; the message that the contract requires is shown.
     case noDeleteToken
     /// The token has an unusual format; it was stored unchanged.
     case oddToken
     /// The server sent an invalid delete token: a list, control characters, over 512 bytes. Its response is kept in the
     /// rescue file; the path is nil if the disk failed.
     case unusableToken(rescuePath: String?)
-    /// A delete token is in a rescue file, and its file and server are unknown.
+    /// A delete token that could not be assigned to a file is in this rescue file.
     case tokenKept(rescuePath: String)
     /// A response that could not be read completely and may contain a delete token is kept in this file.
     case responseKept(path: String)

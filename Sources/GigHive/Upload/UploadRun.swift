@@ -272,7 +272,7 @@ struct UploadRun {
     }
 
     /// The server has finished this request, with or without the file: a query determines whether the file is sent
-    /// again, which is safe because it never stores the same bytes twice.
+    /// again, which is safe because the server never stores the same bytes twice.
     private mutating func handleCollision(
         _ error: GigHiveError,
         _ attempt: UploadAttempt,

@@ -33,7 +33,7 @@ public struct Uploader: Sendable {
     var permit: TransferPermit?
     /// Set while a batch of parallel uploads runs: tokens are committed in groups.
     var groupsCommits = false
-    /// Set while a batch of parallel uploads runs: limits how many of them query the server for earlier uploads.
+    /// Set while a batch runs: limits how many of its uploads query the server for earlier uploads.
     var lookups: TransferSlots?
     /// An intent that was written ahead is written again if the upload begins more than this much later.
     var intentLifetime = Duration.seconds(1)

@@ -71,7 +71,7 @@ package struct JSONCursor {
         try hasNext(before: UInt8(ascii: "]"))
     }
 
-    /// A string; nil if it is not text (a lone surrogate, invalid UTF-8, a bare control character).
+    /// A string; nil if it is not text (an invalid escape, a lone surrogate, invalid UTF-8, a bare control character).
     package mutating func string() throws(Broken) -> String? {
         let found = try scanString()
         let raw = position - found.count - 1..<position - 1

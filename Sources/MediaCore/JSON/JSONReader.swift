@@ -1,8 +1,9 @@
 /// Reads a JSON text (RFC 8259) into a `JSONValue`. Foundation's decoder tries one type after another, and takes as
 /// long to decode a response as it takes to send a small file.
 ///
-/// A string that is not text (a lone surrogate, invalid UTF-8, a bare control character) and a number that no type can
-/// represent are `null`; any other syntax error makes the whole text invalid.
+/// A string that is not text (an invalid escape, a lone surrogate, invalid UTF-8, a bare control character) and a
+/// number that is malformed or that no type can represent are `null`; any other syntax error makes the whole text
+/// invalid.
 package enum JSONReader {
     /// The value of a text; nil if the text is invalid.
     package static func value(of text: ArraySlice<UInt8>) -> JSONValue? {

@@ -23,7 +23,8 @@ package enum JSONText {
         json.append(UInt8(ascii: "\""))
     }
 
-    /// Whether nothing has to be escaped. Without an early exit, the loop compares many bytes at once.
+    /// Whether all bytes are printable ASCII and none has to be escaped. Without an early exit, the loop compares many
+    /// bytes at once.
     private static func isPlain(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
         var others: UInt8 = 0
         for byte in utf8 { others |= byte &- 0x20 > 0x7E - 0x20 || byte == 0x22 || byte == 0x5C ? 1 : 0 }

@@ -3,7 +3,7 @@ package enum UTCOffset {
     /// Offsets in use on Earth, in seconds east of UTC: from Baker Island to Kiritimati.
     package static let range: ClosedRange<Int64> = -12 * 3_600...14 * 3_600
 
-    /// Reads `±hh:mm` or `Z` as seconds east of UTC; nil for anything else, and for an offset that no time zone has.
+    /// Reads `±hh:mm` or `Z` as seconds east of UTC; nil for anything else, and for an offset outside `range`.
     package static func seconds(_ text: some Sequence<UInt8>) -> Int64? {
         belowOneDay(Array(text)).flatMap { range.contains($0) ? $0 : nil }
     }
