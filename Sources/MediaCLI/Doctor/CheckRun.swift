@@ -37,9 +37,11 @@ struct CheckRun: Sendable {
     private static let finishTime = Duration.seconds(5)
 
     /// Runs `body`, which must return soon after its task is canceled. Checks in `names` without a result are reported
-    /// as skipped. Returns success if no check failed, otherwise the code of the first failure.
+    /// as skipped. Returns the code of the first failure; without one, `network` after the time limit, otherwise
+    /// success. A signal's code takes precedence.
     ///
-    /// - Throws: `UserFacingError` if the report cannot be written, which is detected before the first check.
+    /// - Throws: `UserFacingError` if the report cannot be written; an unusable path is detected before the first
+    ///   check.
     func run(
         names: [String],
         limit: Duration,
@@ -90,7 +92,7 @@ struct CheckRun: Sendable {
         return summarize(checks, duration, ending)
     }
 
-    /// Runs the checks in a task that the time limit, which begins `timeout`, or a signal cancels.
+    /// Runs the checks in a task that is canceled by a signal, or by the time limit, which also marks `timeout`.
     private func make(
         within limit: Duration,
         _ timeout: Once,
@@ -198,7 +200,7 @@ extension TextRenderer {
         let found = check.facts["role"] == nil ? userFacingError?.message : nil
         let detail = ErrorCatalog.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)
-        // The text is never wrapped to fewer than 12 columns.
+        // The text is not wrapped to 12 columns or fewer.
         let room = width.map { $0 - indent.count } ?? .max
         let parts = room > 12 ? WordWrap.lines(detail, width: room) : [detail]
         var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }
@@ -258,8 +260,8 @@ struct JUnitReport: Sendable {
         return "\(milliseconds / 1000).\((milliseconds % 1000).padded(3))"
     }
 
-    /// Characters that XML 1.0 (section 2.2) does not allow become U+FFFD; the five special characters, tabs and line
-    /// breaks become references.
+    /// The five special characters, tabs and line breaks become references; other control characters, U+FFFE and
+    /// U+FFFF, most of which XML 1.0 (section 2.2) does not allow, become U+FFFD.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -77,7 +77,7 @@ struct Doctor: ContextCommand {
     }
 
     /// Everything except `login`, `role` and `tus` can be checked without a login. An expired stored login fails the
-    /// check.
+    /// check `login`.
     private func client(
         for server: ServerURL,
         _ servers: ServerSession,

@@ -25,7 +25,8 @@ struct BundleReading: Sendable {
 
     /// Reads a bundle, or the bundle in a directory. If `media` is nil, the media files in that directory are compared.
     ///
-    /// - Throws: `UserFacingError` if this is not a bundle; `SourceFileError`, `CancellationError`.
+    /// - Throws: `UserFacingError` if this is not a bundle; `CaptureError` `.fileNotFound`; `SourceFileError`,
+    ///   `CancellationError`.
     init(_ given: [UInt8], media: [UInt8]?) async throws {
         let isDirectory = FileWalk.isDirectory(given)
         let path = isDirectory ? given + [UInt8(ascii: "/")] + Array(Self.fileName.utf8) : given

@@ -96,7 +96,8 @@ struct CaptureContext: Sendable {
     /// Completes the unfinished work of exited processes. Sends nothing.
     func adopt() async throws {
         guard !library.isReadOnly else { return }
-        // A process may have exited before its first record; in this case, a session for any server is suitable.
+        // A process may have exited before it wrote its first record; in this case, a session for any server is
+        // suitable.
         if let newest = try library.captures().first {
             try await session(for: newest).adopt()
         } else if try settings.configuredServer(of: .captureURL) != nil {

@@ -124,7 +124,7 @@ struct CaptureItem: Sendable {
         /// Stopped before a record was written.
         case cancelled
 
-        /// Every state of a record is also one of a capture.
+        /// Every raw value of a record's state also exists here.
         init(_ state: CaptureRecord.State) { self = Self(rawValue: state.rawValue) ?? .failed }
     }
 
@@ -149,8 +149,8 @@ struct CaptureItem: Sendable {
         isKnown = outcome.isKnown
         isOfOtherDevice = outcome.needsResend
         timeSource = outcome.timeSource
-        // If the capture was known, nothing was disclosed in this run. A capture is not public if the server does not
-        // have it, or has a different submission of the same media.
+        // If the capture was already on the server, nothing was disclosed in this run. A capture is not public if the
+        // server does not have it, or has a different submission of the same media.
         let mayBePublic =
             [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
             && !outcome.notices.contains(.acceptedEarlier)

@@ -170,8 +170,8 @@ struct HashOnlyExport: ContextCommand {
         }
     }
 
-    /// Checks all targets first, so exports never stop halfway. Each target is checked again when the file is renamed
-    /// to it.
+    /// Checks all targets first, so an existing file does not stop an export halfway. Each target is checked again when
+    /// the file is renamed to it.
     private func refuseExistingTargets() throws(CaptureError) {
         for target in [media, depthTo, bundleFile].compactMap({ $0 }) {
             let path = RawArguments.bytes(of: target)
@@ -230,8 +230,8 @@ struct CaptureBundle: Sendable {
     }
 
     /// Members of the body that are not covered by the signature: with the profile `reference`, the members of a video
-    /// (M9). The assertion, which contains the signature, is not included. Empty if the body cannot be read or is not
-    /// signed.
+    /// (hash-only contract, M9). The assertion, which contains the signature, is not included. Empty if the body cannot
+    /// be read or is not signed.
     static func unsignedMembers(of record: CaptureRecord) -> [String] {
         guard let bundle = try? CaptureBundle(record), let body = JSONValue.object(in: bundle.body[...]),
             let signed = JSONValue.object(in: bundle.signedBytes[...])

@@ -112,8 +112,8 @@ struct UploadLoginRun: Sendable {
 
     private var console: Console { settings.console }
 
-    /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, if a
-    /// prompt would follow, the server supports logins.
+    /// Whether the login is for an upload server: `--user` was given, the server has a stored login or is known to
+    /// require one, or, if a prompt would follow, the server supports logins.
     ///
     /// - Throws: `GigHiveError` `.loginUnavailable` if a prompt would follow, the server uses passwords (Basic), and no
     ///   other photo server is configured.
@@ -176,7 +176,7 @@ struct UploadLoginRun: Sendable {
         do {
             issued = try await settings.client(for: server, nil, http).logIn(email: email, password: password)
         } catch  where error.code == .loginUnavailable {
-            // Otherwise, neither a password nor a login could be used.
+            // If the entry still required a login, neither a password nor a login could be used.
             try settings.logins.update(server.origin) { $0.requiresLogin = false }
             throw error
         }

@@ -101,7 +101,8 @@ struct MediaDeletionRun: Sendable {
 
     /// Returns the exit code of the batch; `.notFound` if no file matches.
     ///
-    /// - Throws: `GigHiveError` if the files cannot be listed or the user is not an administrator.
+    /// - Throws: `GigHiveError` if the files cannot be listed or the user is not an administrator; `UserFacingError` if
+    ///   the deletion cannot be confirmed.
     func run(_ choice: Choice) async throws -> ExitCode {
         try console.requireOutput()
         // A dry run sends only read requests.
@@ -196,7 +197,8 @@ struct MediaDeletionRun: Sendable {
         return outcomes
     }
 
-    /// A signal never interrupts a deletion in flight; it only prevents the next one.
+    /// A signal prevents the next deletion. One in flight is abandoned only after a repeated signal or a time limit
+    /// (`Console.outlast`).
     private func process(_ candidate: Outcome, isConfirmed: Bool) async -> Outcome {
         guard let file = candidate.file, candidate.refusal == nil else { return candidate }
         var outcome = candidate

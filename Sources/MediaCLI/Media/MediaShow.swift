@@ -42,7 +42,7 @@ extension TextRenderer {
             let names = [event.date, event.orgName, event.eventType].compactMap { $0 }
             return ("event", names.joined(separator: "  ") + (event.label.map { "  \"\($0)\"" } ?? ""))
         }
-        let size = file.sizeBytes.map { "\(Formats.bytes($0)) (\($0) bytes)" }
+        let size = file.sizeBytes.map { "\(Formats.bytes($0)) (\(Formats.count($0, "byte")))" }
         let fields: [(String, String?)] =
             [("id", "\(file.fileID)"), ("server", server.description)]
             + (events.isEmpty ? [("event", "none")] : events)

@@ -44,7 +44,8 @@ struct StoreBackup: ContextCommand {
             path = file
         } else {
             let backups = StoreBackups(in: session.directory)
-            // If a store was lost and created again, new backups would replace those that contain its tokens.
+            // If the store is empty although a backup has entries, it was probably lost: the backup must be restored
+            // first.
             if try session.store.isEmpty(), let backup = backups.newestWithRows().backup {
                 throw Self.nothing("the token store is empty", backup)
             }

@@ -252,7 +252,7 @@ struct ClaimRun: Sendable {
 }
 
 extension ClaimPlan {
-    /// The exit code if there was nothing to claim or everything possible was claimed: unknown IDs are failures.
+    /// The exit code of a dry run, or if there is nothing to claim: unknown IDs are failures.
     fileprivate var unclaimableCode: ExitCode {
         guard !unknown.isEmpty else { return .success }
         return count == 0 && alreadyClaimed.isEmpty ? .notFound : .partly

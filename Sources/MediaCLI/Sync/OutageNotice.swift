@@ -26,7 +26,7 @@ final class OutageNotice: Sendable {
     }
 
     /// Whether to wait after a failed attempt. Until the server has responded, a host name that cannot be resolved is
-    /// wrong, and an unreachable address may be wrong unless an earlier command has listed photos.
+    /// assumed to be wrong, and so is an unreachable address unless an earlier command has listed photos.
     func mayRetry(_ outcome: Result<Int, TransportError>) -> Bool {
         guard case .failure(let error) = outcome, !state.withLock({ $0.hasResponded }) else { return true }
         if error.kind == .unknownHost { return false }

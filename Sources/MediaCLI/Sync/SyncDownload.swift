@@ -254,7 +254,7 @@ extension DownloadItem {
         case .unavailable: error == nil ? ["\(name): no thumbnail on the server"] : []
         case .planned: ["\(name): would be downloaded"]
         case .present: ["\(name): already downloaded"]
-        // The summary contains the number of these photos; most were not started.
+        // Errors go to standard error. The summary contains the number of canceled photos; most were not started.
         case .failed, .unverified, .undeliverable, .cancelled: []
         }
     }

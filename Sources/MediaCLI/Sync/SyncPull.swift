@@ -143,7 +143,7 @@ struct PullRun: Sendable {
     private func advise(_ result: PullResult) {
         if result.advisesFull, let status = result.status, !options.isDryRun {
             console.note(
-                "the server has \(status.totalPhotos) photos and the index has "
+                "the server has \(Formats.count(status.totalPhotos, "photo")) and the index has "
                     + "\(result.counts.total); find deleted and missed photos with: mediactl sync --full"
             )
         }

@@ -39,7 +39,7 @@ struct TapesDuplicate: ContextCommand {
             console.text(["\(title) would be copied"])
             return finish(tape, of: tape, nil, console)
         }
-        // The copy is already stored; a signal during the update of its album does not remove it.
+        // The copy is stored first; a signal during the update of its album does not remove it.
         return try await console.context.interruption.handling({ _ in }) {
             let copy = try session.editor.duplicate(tape)
             console.text(["\(console.outputStyle.green("created")) \(ErrorCatalog.quoted(copy.title)) as \(copy.id)"])

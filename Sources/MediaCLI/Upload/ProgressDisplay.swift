@@ -226,7 +226,7 @@ final class ProgressDisplay: Sendable {
 
     // MARK: Drawing
 
-    /// Draws, and writes a line or a record if one is due. Called for each event and four times per second.
+    /// Draws or writes the lines, and writes records, if they are due. Called for each event and four times per second.
     func tick() {
         let now = console.context.elapsed()
         let due: Due = state.withLock { state in

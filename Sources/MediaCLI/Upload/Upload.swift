@@ -81,7 +81,8 @@ struct Upload: ContextCommand {
         async let opening = BlockingWork.run { settings.hashCache() }
         let store = try await StoreSession.open(settings)
         let hashes = await opening
-        // Once a token is stored, no command suggests the backup of a lost store, and new backups replace it.
+        // If the store is empty although a backup has entries, it was probably lost: the backup should be restored
+        // first.
         if try store.store.isEmpty() { console.hintAtBackup(in: store.directory) }
         let tape = try UploadTape.open(sending.tape, settings)
         let options = settings.uploadOptions(

@@ -112,7 +112,7 @@ struct UploadInput: Sendable, Equatable {
     var number = 0
     /// Details from a manifest or a report, keyed by field name.
     var fields: [String: String] = [:]
-    /// The system error for a directory that could not be read; in this case, nothing is sent.
+    /// The system error for a directory or file that could not be read; nothing is sent for it.
     var unreadable: String?
 
     /// The last component of the path, or the specified name of standard input.

@@ -5,8 +5,8 @@ internal import MediaStore
 extension TextRenderer {
     /// The result of one upload on standard output: the headline, then the details. Failures go to standard error.
     ///
-    /// With `namesServer`, the command that deletes the file includes `--server`, because credentials in the
-    /// environment apply only to a server specified on the command line.
+    /// With `namesServer`, the command that deletes the file includes `--server`: without it, the command could use a
+    /// different server, or no credentials from the environment.
     static func upload(_ result: UploadResult, style: Style, namesServer: Bool = false) -> [String] {
         headline(of: result, style).map { [$0] + details(of: result.values, namesServer) } ?? []
     }
@@ -181,8 +181,8 @@ extension JSONRenderer {
         result.attempts > 0 ? .string(result.transport.rawValue) : .null
     }
 
-    /// `null` for a file that was refused before its length was known. An empty file is refused because its length is
-    /// known.
+    /// `null` for a file that was refused before its length was known. The length of an empty file, which is also
+    /// refused, is known.
     private static func size(_ result: UploadResult) -> JSONValue {
         let isKnown = result.sizeBytes > 0 || result.error?.code == .emptyFile
         return isKnown ? .integer(result.sizeBytes) : .null

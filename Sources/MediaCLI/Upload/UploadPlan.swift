@@ -114,7 +114,8 @@ struct UploadPlan: Sendable {
 }
 
 /// Determines the details of each file: from its manifest row, then the flags, then the file itself, then the settings.
-/// With an event link, most details come from the server.
+/// A date from `--date-from-media` takes precedence over `--event-date`. With an event link, most details come from the
+/// server.
 struct DetailPlan: Sendable {
     let options: DetailOptions
     let settings: Settings

@@ -73,7 +73,7 @@ final class UploadResults: Sendable {
         }
     }
 
-    /// Counts a file that was not started; `code` is the reason.
+    /// Adds the exit code of a file that was not started.
     func skip(_ code: ExitCode) {
         state.withLock { _ = $0.codes.insert(code) }
     }
@@ -104,7 +104,8 @@ final class UploadResults: Sendable {
 
     var runFailure: UserFacingError? { state.withLock { $0.runFailure } }
 
-    /// The exit code for the failure that stopped the run, otherwise the exit code for the files as a batch.
+    /// `.partly` if files are missing from the listing; otherwise the exit code for the failure that stopped the run,
+    /// or for the files as a batch.
     var exitCode: ExitCode {
         state.withLock { state in
             guard state.verification?.missing.isEmpty ?? true else { return .partly }

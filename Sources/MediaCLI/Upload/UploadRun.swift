@@ -87,7 +87,7 @@ struct UploadRun: Sendable {
     /// Checks that the results can be written and writes the start record. `items` is nil if unknown. Returns the
     /// report file.
     ///
-    /// - Throws: `UserFacingError` if results or report cannot be written.
+    /// - Throws: `UserFacingError` if the results or the report cannot be written.
     func begin(items: Int?) throws(UserFacingError) -> NewFile? {
         try console.start([
             "server": .string(uploader.client.server.description), "items": JSONValue(items),

@@ -112,7 +112,8 @@ final class UploadTape: Sendable {
         return (tape, clips == nil)
     }
 
-    /// Warns once, since every file would fail in the same way.
+    /// Warns about each file that cannot be a clip; about any other failure once, since every file would fail in the
+    /// same way.
     private func reportFailure(_ error: TapesError, of path: [UInt8]) {
         let userFacingError = ErrorCatalog.userFacingError(of: error)
         guard userFacingError.exitCode != .usage else {

@@ -198,8 +198,8 @@ private struct GuestUploads {
         }
     }
 
-    /// Adds the state of the guest upload that a token came with. If the same file was also uploaded with a login, the
-    /// token of that upload is for a different event.
+    /// Adds the state of the guest upload that a token came with: the one to the same event. Adds nothing if the file
+    /// was also uploaded with a login, which makes the token usable.
     func merge(into upload: inout KeptUpload) {
         guard !known.isEmpty else { return }
         let key = FileKey(upload)

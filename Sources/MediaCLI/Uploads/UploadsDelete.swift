@@ -135,7 +135,7 @@ struct DeleteRun: Sendable {
     /// The required checksum of the single file; nil if none was specified.
     let checksumSHA256: String?
     let isDryRun: Bool
-    /// Grace period after SIGTERM or SIGHUP to wait for a response.
+    /// Grace period after a signal other than SIGINT to wait for a response.
     let finishTimeout: Duration
 
     private enum Step: Sendable {
@@ -164,8 +164,8 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// Finds the entries, prompts once, deletes the files, and writes records, text and summary. Without IDs, the file
-    /// to delete is the one on the server with the checksum from the options.
+    /// Finds the entries, prompts once, deletes the files, and writes records, text and summary. Without IDs, the files
+    /// to delete are those on the server with the checksum from the options.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await listedIDs() : ids
         try console.start(["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
@@ -321,7 +321,8 @@ struct DeleteRun: Sendable {
 
     // MARK: Deleting
 
-    /// A signal never interrupts a deletion in flight; it only prevents the next one.
+    /// A signal prevents the next deletion. One in flight is abandoned only after a repeated signal or a time limit
+    /// (`Console.outlast`).
     private func process(_ step: Step, isConfirmed: Bool) async -> Outcome {
         switch step {
         case .refused(let result, let refusal): return .deletion(result, nil, refusal)

@@ -73,7 +73,8 @@ struct DiscardingRun: Sendable {
     let evenUnreachable: Bool
     let isDryRun: Bool
 
-    /// - Throws: `UserFacingError` if no prompt is possible, or the results cannot be written.
+    /// - Throws: `UserFacingError` if no prompt is possible, or the results cannot be written; `CredentialError` if the
+    ///   first login prompt was interrupted; `StoreError`.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let question = records.count == 1 ? "Discard it?" : "Discard them?"
         if !isDryRun {

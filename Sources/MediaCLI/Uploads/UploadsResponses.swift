@@ -62,7 +62,7 @@ struct UploadsResponses: ContextCommand {
             console.text(["\(response.id) would be discarded"])
             return console.finish(["items": 1, "discarded": 0])
         }
-        let what = response.hasToken ? "Its delete token is lost." : "A delete token in it would be lost."
+        let what = response.hasToken ? "Its delete token would be lost." : "A delete token in it would be lost."
         let question = "\(TextRenderer.brief(response)) \(what)"
         let isAgreed = try await confirmation.prompt([question], "Discard it?", on: console)
         if isAgreed { _ = try responses.discard(response.id) }

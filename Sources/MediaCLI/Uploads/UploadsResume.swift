@@ -80,7 +80,8 @@ struct ResumptionRun: Sendable {
     /// Whether the command line contains an event link.
     let hasEventLink: Bool
 
-    /// - Throws: `UserFacingError` if the results cannot be written.
+    /// - Throws: `UserFacingError` if the results cannot be written; `CredentialError` if the first prompt was
+    ///   interrupted.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let began = console.context.elapsed()
         try console.start(["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])

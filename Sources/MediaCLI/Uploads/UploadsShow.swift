@@ -63,7 +63,7 @@ extension TextRenderer {
             ("id", "\(upload.fileID)"), ("server", upload.server), ("host", upload.host),
             ("event date", upload.eventDate), ("org name", upload.orgName), ("event type", upload.eventType),
             ("label", upload.label ?? "-"), ("file name", upload.fileName), ("file type", upload.fileType ?? "-"),
-            ("size", "\(Formats.bytes(upload.sizeBytes)) (\(upload.sizeBytes) bytes)"),
+            ("size", "\(Formats.bytes(upload.sizeBytes)) (\(Formats.count(upload.sizeBytes, "byte")))"),
             ("sha-256", upload.checksumSHA256 ?? "-"),
             ("uploaded", time(upload.createdAt, now: now)),
             ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")),

@@ -71,7 +71,8 @@ struct StatusRun: Sendable {
     /// The uploads in the journal that are unfinished, resumable, or awaiting an organizer's decision, newest first,
     /// each with its status.
     ///
-    /// - Throws: `StoreError`; `GigHiveError` if the store fails.
+    /// - Throws: `StoreError`; `GigHiveError` if the store fails; `CredentialError` if a prompt was interrupted;
+    ///   `UserFacingError` if the results cannot be written.
     func rows(host: String?) async throws -> [JournalRow] {
         var rows: [JournalRow] = []
         var unreachable: Set<String> = []
@@ -195,8 +196,8 @@ struct StatusRun: Sendable {
 }
 
 extension UploadRecord {
-    /// Whether this machine has not deleted the file. A duplicate of an earlier upload has no receipt: the guest's
-    /// upload is the earlier one.
+    /// Whether this is a guest upload with a file on the server that this machine has not deleted. A duplicate of an
+    /// earlier upload has no receipt: the guest's upload is the earlier one.
     var isStoredForGuest: Bool {
         isGuest && state.isFinal && fileID != nil && state != .duplicate && state != .refusedDuplicate
             && failureCode != Self.deleted
@@ -217,13 +218,13 @@ extension TusRecord {
 /// An upload with its status, and the server's response if this run queried the server.
 struct JournalRow: Sendable {
     enum Standing: Sendable, Equatable {
-        /// No action is possible.
+        /// None of the other cases.
         case finished
         /// Resumable, with some bytes already on the server.
         case resumable(sentBytes: Int64)
         /// Another process is sending the upload.
         case running
-        /// A guest upload with the organizer's decision; nil if the server was not queried.
+        /// A guest upload with the organizer's decision; nil if the server was not queried or no longer has the upload.
         case guest(GuestState?)
     }
 

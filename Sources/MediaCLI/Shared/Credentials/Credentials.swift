@@ -17,7 +17,7 @@ struct CredentialFlags: Sendable, Equatable {
 
 /// Dependencies of the search for credentials.
 struct CredentialDependencies: Sendable {
-    /// Prompts on the terminal; nil if standard input is not a terminal.
+    /// Prompts on the terminal; nil if there is no terminal, or with `--no-input`.
     var prompt: (@Sendable (_ question: String, PasswordPrompt.Echo) async throws(CredentialError) -> String)?
     /// Called once before the first login prompt, to avoid prompting for an unreachable server.
     var beforePrompt: @Sendable () async throws -> Void = {}
@@ -29,7 +29,7 @@ struct CredentialDependencies: Sendable {
     var standardInput: Int32 = 0
     /// Current time, for the expiry of a stored login.
     var now: @Sendable () -> Date = { Date() }
-    /// Called for each unsafe but allowed option. The text is lowercase and has no final period.
+    /// Prints a warning. The text is lowercase and has no final period.
     var warn: @Sendable (String) -> Void = { _ in }
 }
 

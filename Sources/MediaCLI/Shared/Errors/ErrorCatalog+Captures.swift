@@ -89,7 +89,7 @@ extension ErrorCatalog {
             .table(
                 error,
                 hint: "set the clock"
-                    + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
+                    + (error.value.map { " (the server's time is \(clean($0)))" } ?? "")
                     + (operation.retry.map { ", then: \($0)" } ?? "")
             )
         // Capture servers have no logins; the server refuses the device.

@@ -7,7 +7,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-// Errors on this machine before any request: stores, credentials, addresses, standard input.
+// Errors on this machine (stores, credentials, addresses, files, standard input), and transport failures.
 
 extension UserFacingError: ReportableError {
     var userFacingError: UserFacingError { self }

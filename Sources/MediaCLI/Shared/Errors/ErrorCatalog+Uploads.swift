@@ -215,7 +215,7 @@ extension ErrorCatalog {
         path.starts(with: "http://".utf8) || path.starts(with: "https://".utf8)
     }
 
-    /// Discards the upload in `error.value`.
+    /// The hint with the command that discards the upload in `error.value`.
     private static func discardHint(for error: GigHiveError) -> String {
         "discard the old upload with: mediactl uploads discard \(clean(error.value ?? ""))"
     }

@@ -143,7 +143,7 @@ struct ParseFailure {
     private func unknown(option: String) -> UserFacingError {
         let name = option.drop { $0 == "-" }
         let known = MistypedLine.options(of: line.path.last).map { String($0.dropFirst(2)) }
-        // An option that weakens security is suggested only for a typo, never as the only option with a prefix.
+        // An option that weakens security is suggested only for a typo, never to complete a prefix.
         let isWeakening = ["allow-http", "insecure"].contains
         let nearest = name.count > 1 ? Spelling.nearest(to: String(name), among: known) : nil
         let near = nearest.flatMap { option == "--\($0)" || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }

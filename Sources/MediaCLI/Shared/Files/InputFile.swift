@@ -53,7 +53,7 @@ final class SeekableInput: Sendable {
         try self.init(copying: descriptor)
     }
 
-    /// Reads from the current position of a descriptor, which stays open. Blocks until the pipe is closed.
+    /// Reads from the current position of a descriptor, which stays open. Blocks until a pipe is closed.
     init(copying descriptor: Int32) throws(WholeInput.Failure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system(errno) }

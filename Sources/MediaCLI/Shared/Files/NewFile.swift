@@ -26,8 +26,8 @@ struct NewFile: Sendable {
     private enum Target {
         /// A report to create or to replace: the path without links.
         case file([UInt8])
-        /// A device or a pipe, which must not be replaced; or standard output or standard error, if it is this file:
-        /// replacing it would lose what is written to it.
+        /// A device or a pipe, which must not be replaced; or the file to which standard output or standard error is
+        /// redirected: replacing that file would lose what is written to it.
         case stream(standard: Int32?)
     }
 
@@ -87,7 +87,7 @@ struct NewFile: Sendable {
 
     /// Creates the file with the permissions of the umask, because it does not contain a secret.
     ///
-    /// - Throws: `UserFacingError` with code `report_failed`; the target is unchanged, unless only the sync failed.
+    /// - Throws: `UserFacingError` with code `report_failed`; a regular file is unchanged, unless only the sync failed.
     func write(_ text: String) throws(UserFacingError) {
         // The path may refer to a different file by now.
         switch try currentTarget() {
@@ -158,9 +158,10 @@ extension PartialFile {
     }
 }
 
-/// A new file with delete tokens: mode 0600, and either complete and flushed to disk or not created.
+/// A new file with private data, such as delete tokens: mode 0600, and either complete and flushed to disk or not
+/// created.
 enum ExportFile {
-    /// Writes lines as `write(to:until:nextBytes:)` does.
+    /// Writes lines as `write(to:until:_:)` does.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
         var rest: [UInt8]? = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         try await write(to: path, until: interruption) {

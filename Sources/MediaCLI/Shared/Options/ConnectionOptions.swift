@@ -55,7 +55,8 @@ struct ServerConnectionOptions: ParsableArguments, ConnectionFlags {
     var flags: SettingsFlags { choice.flags + network.flags }
 }
 
-/// A server, for commands that do not send requests: used to store data about the server, or as a filter.
+/// A server. Commands with no other connection options send no requests: the server selects local data, or is stored
+/// with it.
 struct ServerOptions: ParsableArguments, ConnectionFlags {
     @Option("Address of the server, https://HOST[:PORT].", value: "url")
     var server: String?

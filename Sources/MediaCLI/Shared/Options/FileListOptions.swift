@@ -21,7 +21,7 @@ struct FileListOptions: ParsableArguments {
             .compactMap { flag, value in value.map { (flag, $0) } }
     }
 
-    /// The paths of both lists, in order.
+    /// The paths from `--files-from`, then those from `--files-from0`.
     func paths(in context: CommandContext) async throws(UserFacingError) -> [[UInt8]] {
         var paths: [[UInt8]] = []
         if let filesFrom {

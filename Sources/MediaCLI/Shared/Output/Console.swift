@@ -147,7 +147,7 @@ final class Console: Sendable {
     /// Whether to continue: no signal was received, and results can be written.
     var mayContinue: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
-    /// Reports that the whole command failed: prints message and hint and, in JSON, the last record.
+    /// Reports that the whole command failed: prints the message and the hint and, in JSON, writes the last record.
     func fail(_ userFacingError: UserFacingError) {
         error(userFacingError)
         endAtQuestion(userFacingError)
@@ -327,9 +327,9 @@ struct HintOptions: Sendable {
     }
 
     /// Adds `--data-dir`, `--config` and `--profile` to each command in a line, and `--server` to each `ServerCommand`
-    /// and, with `--profile`, to each `ServerFilterCommand`.
-    /// They are inserted before the command's name, where they are also accepted; the `choices` that the command
-    /// accepts follow its name. Quoted titles and paths are unchanged.
+    /// and, with `--profile`, to each `ServerFilterCommand`. The options are inserted before the command's name, where
+    /// they are also accepted; `--server` of a `ServerFilterCommand` and the `choices` that the command accepts follow
+    /// its name. Quoted titles and paths are unchanged.
     func addingPlaces(to line: String) -> String {
         guard !isEmpty, Self.hasCommand(line) else { return line }
         let starts = line.ranges(of: /(?:^|[ (])mediactl (?=[a-z])/)
@@ -338,7 +338,7 @@ struct HintOptions: Sendable {
         for (index, start) in starts.enumerated() {
             completed += line[end..<start.upperBound]
             end = start.upperBound
-            // A repeated command line already has them.
+            // A command that repeats the user's command line already has these options.
             let words = line[end..<(index + 1 < starts.count ? starts[index + 1].lowerBound : line.endIndex)]
             guard let (command, nameEnd) = MediactlCommand.printed(words), command != Help.self else { continue }
             func isMissing(_ name: String) -> Bool { !words.contains("\(name) ") && !words.contains("\(name)=") }
@@ -386,7 +386,7 @@ struct HintOptions: Sendable {
         return hint + options
     }
 
-    /// Makes the hint in a record identical to the printed one.
+    /// Makes the commands in a record identical to the printed ones: in its hint, in `next` and in its warnings.
     func added(to record: JSONObject) -> JSONObject {
         guard !isEmpty else { return record }
         var record = record
@@ -408,8 +408,8 @@ struct HintOptions: Sendable {
     }
 }
 
-/// The end of a command. Each method writes the summary, and returns the exit code, which is the last member of the
-/// summary.
+/// The end of a command. The summary methods write the summary and return the exit code, which is the last member of
+/// the summary.
 struct Ending {
     let console: Console
     var code: ExitCode

@@ -31,8 +31,8 @@ enum DisplayMode: Sendable {
     }
 }
 
-/// Determines when the progress of a run is shown: on a terminal ten times per second; elsewhere one line every ten
-/// seconds or every ten percent, at most one per second.
+/// Determines when the progress of a run is shown: on a terminal at most ten times per second; elsewhere one line every
+/// ten seconds or every ten percent, at most one per second.
 struct ProgressSchedule: Sendable {
     enum Output: Sendable {
         /// Lines at the bottom of the terminal.

@@ -51,7 +51,8 @@ final class RunDisplay<Reading: RunReading>: Sendable {
 
     var elapsed: Duration { console.context.elapsed() - state.withLock { $0.began } }
 
-    /// Draws, and writes a line or a record if one is due. Called for each reading and four times per second.
+    /// Draws or writes the line, and writes a record, if they are due. Called for each reading and four times per
+    /// second.
     func tick() {
         let now = console.context.elapsed()
         let (record, output, line) = state.withLock { state -> (JSONObject?, ProgressSchedule.Output?, String) in

@@ -89,7 +89,7 @@ actor ServerSession {
         }
     }
 
-    /// Whether the server accepts the login of a user with upload permission; true if that cannot be determined.
+    /// Whether the server accepts the login, and its user may upload; true if that cannot be determined.
     private static func isAccepted(_ client: GigHiveClient) async -> Bool {
         do {
             _ = try await client.asset(Int64.max)

@@ -174,8 +174,8 @@ extension SettingsSession {
         return try HTTPClient(configuration: configuration)
     }
 
-    /// The upload servers that require a login. An addition from a response is stored before any other request starts,
-    /// so later processes do not send a password to that server.
+    /// The upload servers that require a login. A server that a response adds is stored before any other request
+    /// starts, so later processes do not send a password to that server.
     private func loginRequirements() throws -> LoginRequirements {
         LoginRequirements(try logins.requirements()) { [console, logins] origin in
             do throws(StoreError) {

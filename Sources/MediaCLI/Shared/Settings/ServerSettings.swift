@@ -90,7 +90,7 @@ extension Settings {
         return (own ?? general).flatMap { try? ServerURL($0.value, allowingPath: true).origin }
     }
 
-    /// The profile of a server, unless a source in use applies to it.
+    /// The profile of a server, unless a section in use is for that server.
     private func profile(for origin: Origin) throws(SettingsError) -> SettingsFile.Section? {
         let isCovered = sources.contains { source in
             if case .section(let origins) = source.scope { origins.contains(origin) } else { false }
@@ -118,8 +118,9 @@ extension [String: SettingsFile.Section] {
     }
 }
 
-/// Determines the profile in use: the specified profile, otherwise the profile of the server in use; if no server is
-/// specified, `default_profile`, otherwise the only profile.
+/// Determines the profile in use: the specified profile; otherwise `default_profile`, if neither the command line nor
+/// the environment specifies a server; otherwise the profile of the server in use, or the only profile if there is no
+/// server.
 struct ProfileChoice {
     var flags: SettingsFlags
     var environment: [String: String]

@@ -307,7 +307,7 @@ extension Settings {
         return "\(seconds / 86_400)d"
     }
 
-    /// `30s` or `0.5s`, in the format of the settings file.
+    /// `30s` or `0.500s`, in the format of the settings file.
     @Sendable private static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let thousandths = attoseconds / 1_000_000_000_000_000

@@ -34,7 +34,7 @@ struct SettingsFile: Sendable {
 
     var global: Section
     var profiles: [String: Section] = [:]
-    /// `default_profile`: the profile to use if no server is specified.
+    /// `default_profile`: the profile to use if neither the command line nor the environment specifies a server.
     var defaultProfile: String?
 
     /// Warnings about unknown names, including those in unused profiles, in the order of the file.
@@ -134,7 +134,7 @@ struct SettingsLocations: Sendable, Equatable {
     /// Whether the user specified the settings file; if so, its absence is an error.
     var isConfigFileNamed: Bool { configFileOrigin != .builtIn }
 
-    /// A file next to the settings file, which is never rewritten.
+    /// A separate file next to the settings file, since the settings file is never rewritten.
     func file(besideConfig name: String) -> String {
         (configFile.lastIndex(of: "/").map { configFile[...$0] } ?? "") + name
     }
@@ -436,8 +436,9 @@ struct UnknownSetting: Sendable {
 }
 
 enum Spelling {
-    /// The known name with the smallest edit distance, if it is at most a third of the name's length; otherwise the
-    /// only name with this prefix. `-` equals `_`, and case is ignored.
+    /// The known name with the smallest edit distance, if that is 1 or at most a third of the known name's length;
+    /// otherwise the only known name that begins with `name`, if `name` has at least 3 characters. `-` equals `_`, and
+    /// case is ignored.
     static func nearest(to name: String, among known: [String]) -> String? {
         let wanted = letters(of: name)
         let ranked = known.map { (name: $0, edits: distance(wanted, letters(of: $0))) }

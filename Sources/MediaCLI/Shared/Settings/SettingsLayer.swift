@@ -72,8 +72,8 @@ extension [SettingsLayer] {
 
     /// The address of a service: its own, or `server` from a source with higher precedence.
     ///
-    /// `MEDIACTL_SERVER` means the upload server if both are in use: for a different service, it does not override the
-    /// address in a file; otherwise, the key for one server would be sent to the other.
+    /// `MEDIACTL_SERVER` does not override the address of a service other than uploads in a file: it then means the
+    /// upload server, and the key for one server would otherwise be sent to the other.
     func findAddress<Value>(
         _ own: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value

@@ -70,7 +70,7 @@ final class Interruption: Sendable {
         self.now = now
     }
 
-    /// The first signal received; nil if there was none.
+    /// The first signal received, or SIGQUIT; nil if there was none.
     var signal: StopSignal? {
         state.withLock { $0.first }
     }
