@@ -141,6 +141,23 @@ import Testing
         #expect(bench.server.uploads.count == (isMoved ? 2 : 1))
     }
 
+    /// The server still has the file under its ID, but no event has it. The listing is read either for this file or, if
+    /// it pays off, for the whole run.
+    @Test(arguments: [0, 3]) func aFileInNoEventIsSent(otherQueries: Int) async throws {
+        let bench = try Workbench.overriding { request, connection, _, _ in
+            guard request.path == "/db/database.php" else { return false }
+            try connection.respond(200, #"{"pagination":{"page":1,"pageCount":1},"entries":[]}"#)
+            return true
+        }
+        let upload = try bench.prepare()
+        let uploader = bench.uploader
+        let first = await uploader.upload(upload)
+        for _ in 0..<otherQueries { _ = await uploader.inventory.isWorthListing() }
+        let second = await uploader.upload(upload)
+        #expect(first.state == .done && !second.isSkipped)
+        #expect(bench.server.uploads.count == 2)
+    }
+
     // MARK: The hash cache
 
     /// Another machine whose cache already has the file.

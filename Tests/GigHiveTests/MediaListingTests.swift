@@ -221,5 +221,27 @@ import Testing
             try await bench.client.media(matching: Self.byEvent)
         }
         #expect(error?.code == .unexpectedResponse)
+        let lost = StoredUpload(fileID: 4, checksumSHA256: Self.digest(4), eventDate: "2026-03-01", orgName: "A")
+        await #expect(throws: GigHiveError.self) {
+            try await UploadVerifier(client: bench.client).missing(among: [lost])
+        }
     }
+
+    @Test func anIncompleteListingDoesNotProveThatAFileIsAbsent() async throws {
+        let bench = try Workbench(try server([[1, 2], [2, 3]] + Array(repeating: [2, 3], count: 6), total: 4))
+        let inventory = ServerInventory(bench.client)
+        let events = ["2026-03-01", "2026-03-02"].map { InventoryEvent(date: $0, orgName: "A") }
+        let control = TransferControl()
+        guard case .stored(let stored) = try await inventory.find(Self.digest(3), in: events[0], control: control)
+        else {
+            Issue.record("the listing has the file")
+            return
+        }
+        #expect(stored.fileID == 3 && stored.isOnlyInEvent)
+        #expect(try await inventory.find(Self.digest(4), in: events[0], control: control) == .unavailable)
+        #expect(try await inventory.find(Self.digest(3), in: events[1], control: control) == .unavailable)
+        #expect(await inventory.refusal?.code == .unexpectedResponse)
+    }
+
+    private static func digest(_ id: Int) -> String { String(repeating: "\(id)", count: 64) }
 }

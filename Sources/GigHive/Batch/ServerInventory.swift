@@ -24,7 +24,8 @@ actor ServerInventory {
     enum Finding: Sendable, Equatable {
         case stored(Stored)
         case absent
-        /// The server does not provide a listing for this user.
+        /// The server does not provide a listing for this user, or only an incomplete one that does not show the file in
+        /// the event.
         case unavailable
     }
 
@@ -40,7 +41,7 @@ actor ServerInventory {
     private let client: GigHiveClient
     private var state = State.notListed
     private var index = InventoryIndex()
-    /// Why there is no listing.
+    /// Why there is no complete listing.
     private(set) var refusal: GigHiveError?
     /// When the listing in `index` was started.
     private var listedAt: ContinuousClock.Instant?
@@ -76,7 +77,10 @@ actor ServerInventory {
             case .listed where isOlder(than: moment) && index.find(checksum, in: event)?.isInEvent != true:
                 state = .notListed
             case .listed:
-                return index.find(checksum, in: event).map { .stored($0) } ?? .absent
+                if let stored = index.find(checksum, in: event), stored.isInEvent || index.isComplete {
+                    return .stored(stored)
+                }
+                return index.isComplete ? .absent : .unavailable
             case .unavailable:
                 return .unavailable
             case .notListed:
@@ -118,6 +122,7 @@ actor ServerInventory {
         case .success(let index):
             self.index = index
             listedAt = began
+            refusal = index.isComplete ? nil : .incompleteListing
             state = .listed
         case .failure(let error) where error.isOutage ? isBrief : error.transport != nil || error.code == .cancelled:
             state = .notListed
@@ -141,6 +146,8 @@ struct InventoryIndex: Sendable {
 
     private var assets: [String: Asset] = [:]
     private var events: [InventoryEvent: Int] = [:]
+    /// Whether as many rows were read as the server counts. Otherwise, a file or event that is not found may exist.
+    private(set) var isComplete = true
 
     /// The whole listing, or only the events on a date.
     static func fetch(
@@ -161,7 +168,8 @@ struct InventoryIndex: Sendable {
                     total = page.total
                 }
             }
-            guard let total, rows.count < total else { break }
+            index.isComplete = total.map { rows.count >= $0 } ?? true
+            if index.isComplete { break }
         }
         return index
     }

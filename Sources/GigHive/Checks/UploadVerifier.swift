@@ -38,6 +38,7 @@ public struct UploadVerifier: Sendable {
     /// - Throws: `GigHiveError` if the listing cannot be read completely.
     public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
         let index = try await InventoryIndex.fetch(client, control: TransferControl())
+        guard index.isComplete else { throw .incompleteListing }
         return uploads.indices.filter { position in
             let upload = uploads[position]
             let event = InventoryEvent(date: upload.eventDate, orgName: upload.orgName)

@@ -124,7 +124,14 @@ extension GigHiveClient {
             }
             guard let total, collection.rowCount < total else { return collection.media }
         }
-        throw GigHiveError(
+        throw .incompleteListing
+    }
+}
+
+extension GigHiveError {
+    /// Several passes over the pages of a listing found fewer rows than the server counts.
+    static var incompleteListing: GigHiveError {
+        GigHiveError(
             .unexpectedResponse,
             detail: "incomplete listing: fewer files than the server reports",
             isRetryable: true

@@ -156,19 +156,20 @@ struct EarlierUploads {
         let isListingCheap = await uploader.inventory.isWorthListing()
         if needsListing || isListingCheap {
             let event = InventoryEvent(upload.details)
-            let finding = try await uploader.inventory.find(checksum, in: event, control: control)
-            if case .stored(let stored) = finding {
+            switch try await uploader.inventory.find(checksum, in: event, control: control) {
+            case .stored(let stored):
                 let isThere = needsListing ? stored.isOnlyInEvent : stored.isInEvent
                 return stored.fileID == fileID && isThere ? stored.served : nil
+            case .absent: return nil
+            case .unavailable: if needsListing { return nil }
             }
-            if needsListing { return nil }
         }
         do throws(GigHiveError) {
             let asset = try await uploader.client.briefly(control) { (client) async throws(GigHiveError) in
                 try await client.asset(fileID)
             }
             guard let asset, asset.checksumSHA256 == checksum else { return nil }
-            // Otherwise, the server has no listing.
+            // Otherwise, there is no complete listing.
             if !isListingCheap, try await isMoved(checksum) { return nil }
             return asset.servedName
         } catch  where error.isOutage {
@@ -176,15 +177,15 @@ struct EarlierUploads {
         }
     }
 
-    /// Whether the listing shows that the event no longer has the file. False if the server has no listing, or none
-    /// at the moment.
+    /// Whether the listing shows that the event no longer has the file. False if the server has no listing, only an
+    /// incomplete one, or none at the moment.
     private func isMoved(_ checksum: String) async throws(GigHiveError) -> Bool {
         let details = upload.details
         do throws(GigHiveError) {
             let index = try await uploader.client.briefly(control) { (client) async throws(GigHiveError) in
                 try await InventoryIndex.fetch(client, date: details.eventDate, control: control)
             }
-            return index.find(checksum, in: InventoryEvent(details))?.isInEvent != true
+            return index.isComplete && index.find(checksum, in: InventoryEvent(details))?.isInEvent != true
         } catch  where error.isOutage || (error.transport == nil && error.code != .cancelled) {
             return false
         }
