@@ -75,11 +75,12 @@ enum CaptureValue {
                 hint: "use ISO 3166-1 alpha-2, for example GB for the United Kingdom"
             )
         }
-        if let city, !city.isEmpty {
+        if let city {
+            guard !city.isEmpty else {
+                throw InvalidValue(rule: "has no city", hint: "omit the comma to specify only the country")
+            }
             _ = try words(city)
-        }
-        guard city != "", (city?.utf8.count ?? 0) <= 200 else {
-            throw InvalidValue(rule: "has no city", hint: "omit the comma to specify only the country")
+            guard city.utf8.count <= 200 else { throw InvalidValue(rule: "is too long", hint: "use at most 200 bytes") }
         }
         return (city, country)
     }

@@ -149,6 +149,13 @@ import Testing
         #expect(throws: InvalidValue.self) { try CaptureValue.place(text) }
     }
 
+    @Test func aLongCityIsTooLong() throws {
+        let longest = String(repeating: "ö", count: 100)
+        #expect(try CaptureValue.place(longest + ",DE").city == longest)
+        let error = #expect(throws: InvalidValue.self) { try CaptureValue.place(longest + "n,DE") }
+        #expect(error?.rule == "is too long")
+    }
+
     @Test(arguments: ["", "today", "2026-05-01", "2026-05-01T18:30:00", "2026-02-30T00:00:00Z"])
     func otherTimesAreRefused(text: String) {
         #expect(throws: InvalidValue.self) { try CaptureValue.time(text) }
