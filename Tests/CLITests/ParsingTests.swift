@@ -227,7 +227,7 @@ import Testing
         ),
         (
             ["upload", "--limit-rate", "-5", "a"],
-            "--limit-rate: \"-5\" looks like a flag; specify a number of bytes above 0"
+            "--limit-rate: \"-5\" looks like a flag; specify a number of bytes per second, or 0 for no limit"
         ),
         (
             ["upload", "a", "--jobs", "-1"],
@@ -288,7 +288,7 @@ import Testing
 
     @Test(arguments: [
         [UInt8]("é ;q.mp4".utf8), [0x61, 0xff, 0x62], [0xc3], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x8e, 0xb8], [],
-        [0xef, 0xbf, 0xbd],
+        [0xef, 0xbf, 0xbd], [UInt8]("a\u{10ff41}\u{10ff80}\u{10ffff}".utf8),
     ])
     func argumentsKeepTheirBytes(bytes: [UInt8]) {
         #expect(RawArguments.bytes(of: RawArguments.text(of: bytes)) == bytes)

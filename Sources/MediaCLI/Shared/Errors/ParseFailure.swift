@@ -233,7 +233,7 @@ struct ParseFailure {
     private static func range(of option: String) -> String {
         switch option {
         case "--rating": "; specify a whole number from 0 to 9"
-        case "--limit-rate": "; specify a number of bytes above 0"
+        case "--limit-rate": "; specify a number of bytes per second, or 0 for no limit"
         case "--retries": "; specify a non-negative whole number"
         case "--jobs": "; specify a whole number from 1 to 16"
         case "--chunk-size": "; specify a number of bytes, at least 64K"

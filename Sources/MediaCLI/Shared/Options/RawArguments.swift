@@ -1,7 +1,8 @@
 internal import ArgumentParser
 
 /// Command line arguments that are not necessarily UTF-8. Each byte of an invalid sequence passes through the parser as
-/// a private-use scalar, U+10FF00 plus the byte, and is converted back to the byte where a path is needed.
+/// a private-use scalar, U+10FF00 plus the byte, and is converted back to the byte where a path is needed. So does each
+/// byte of such a scalar.
 enum RawArguments {
     private static let base: UInt32 = 0x10_FF00
 
@@ -12,7 +13,8 @@ enum RawArguments {
         while let first = rest.first {
             let length = min(sequenceLength(first), rest.count)
             let scalars = Array(String(decoding: rest.prefix(length), as: UTF8.self).unicodeScalars)
-            if scalars.count == 1, scalars[0] != "\u{fffd}" || Array(rest.prefix(3)) == [0xef, 0xbf, 0xbd] {
+            let isValid = scalars[0] != "\u{fffd}" || Array(rest.prefix(3)) == [0xef, 0xbf, 0xbd]
+            if scalars.count == 1, isValid, byte(of: scalars[0]) == nil {
                 text.append(scalars[0])
                 rest = rest.dropFirst(length)
             } else {
@@ -25,10 +27,12 @@ enum RawArguments {
 
     /// The inverse of `text(of:)`.
     static func bytes(of text: String) -> [UInt8] {
-        text.unicodeScalars.flatMap { scalar in
-            scalar.value >= base + 0x80 && scalar.value <= base + 0xff
-                ? [UInt8(scalar.value - base)] : Array(String(scalar).utf8)
-        }
+        text.unicodeScalars.flatMap { scalar in byte(of: scalar).map { [$0] } ?? Array(String(scalar).utf8) }
+    }
+
+    /// The byte for which a scalar stands.
+    private static func byte(of scalar: Unicode.Scalar) -> UInt8? {
+        (base + 0x80...base + 0xff).contains(scalar.value) ? UInt8(scalar.value - base) : nil
     }
 
     /// The sequence length encoded in the first byte of a UTF-8 sequence (RFC 3629 section 3).
