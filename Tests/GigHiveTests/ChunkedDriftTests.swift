@@ -33,7 +33,7 @@ import Tus
         Row(total: 20, others: [4], creations: 2),
         Row(total: 16, others: [4], creations: 2),
         Row(total: 40, others: [12, 4, 8, 8], creations: 2, files: 2),
-        // The contract's row has 20 bytes for a length of 10.
+        // Like the last row of the contract, more bytes than the length: 16 MiB of 10 MiB (there, 20 bytes of 10).
         Row(total: 10, others: [8], creations: 2, isFailed: true),
     ]
 

@@ -178,7 +178,7 @@ import Testing
         #expect(throws: InvalidValue.self) { try CaptureValue.amount(text) }
     }
 
-    // X.690, 8.3: no unnecessary zero, and none that makes the number negative.
+    // X.690, 8.3: the only leading zero is the one without which the number would be negative.
     @Test func signaturesInDERMustBeMinimal() {
         let raw: [UInt8] = [0, 0x80] + Array(repeating: 1, count: 30) + Array(repeating: 0, count: 31) + [5]
         let der = ECDSASignature.der(from: raw) ?? []
