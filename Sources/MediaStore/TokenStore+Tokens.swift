@@ -148,6 +148,26 @@ extension TokenStore {
         }
     }
 
+    /// How the files of stored entries were uploaded, by row number; nothing for entries that the journal does not
+    /// contain, such as imported ones.
+    package func transports(of entries: [TokenEntry]) throws(StoreError) -> [Int64: UploadTransport] {
+        let numbers = "[\(entries.compactMap(\.rowID).map(String.init).joined(separator: ","))]"
+        // The entries come first: the uploads are found by their checksums.
+        let sql = """
+            SELECT page.row_id, upload.transport FROM tokens AS page CROSS JOIN uploads AS upload
+            ON upload.host = page.host AND upload.checksum_sha256 = page.checksum_sha256
+            WHERE page.row_id IN (SELECT value FROM json_each(?))
+                AND upload.file_id = page.file_id AND upload.state = '\(UploadState.done.rawValue)'
+            ORDER BY upload.created_at, upload.rowid
+            """
+        return try connection.read { db in
+            var transports: [Int64: UploadTransport] = [:]
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [numbers])
+            while let row = try rows.next() { transports[row[0]] = UploadTransport(rawValue: row[1]) }
+            return transports
+        }
+    }
+
     /// The number of entries, superseded ones included.
     package func tokenCount(host: String?) throws(StoreError) -> Int {
         try connection.read { db in

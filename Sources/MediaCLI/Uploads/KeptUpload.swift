@@ -47,7 +47,8 @@ struct KeptUpload: Sendable {
     /// The label, or the file name if there is no label.
     var title: String { label.flatMap { $0.isEmpty ? nil : $0 } ?? fileName }
 
-    init(_ entry: TokenEntry) {
+    /// Creates an upload from an entry; `transports` has those of the entries that the journal contains.
+    init(_ entry: TokenEntry, _ transports: [Int64: UploadTransport] = [:]) {
         host = entry.host
         fileID = entry.fileID
         createdAt = entry.createdAt
@@ -62,6 +63,7 @@ struct KeptUpload: Sendable {
         server = entry.baseURL
         isSuperseded = entry.isSuperseded
         token = entry.token
+        transport = entry.rowID.flatMap { transports[$0] }
     }
 
     /// A guest upload in the journal; nil if the server has not assigned an ID to it.
@@ -106,7 +108,8 @@ extension StoreSession {
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
         let guests = try GuestUploads(store.guestUploads(host: host, fileID: fileID), in: store)
         let entries = try store.tokens(fileID: fileID, host: host, includeSuperseded: true)
-        var uploads = entries.map { KeptUpload($0) }
+        let transports = try store.transports(of: entries)
+        var uploads = entries.map { KeptUpload($0, transports) }
         for index in uploads.indices { guests.merge(into: &uploads[index]) }
         let keys = Set(uploads.map(FileKey.init))
         uploads += guests.uploads.filter { !keys.contains(FileKey($0)) }
@@ -119,9 +122,6 @@ extension StoreSession {
                 checksumSHA256: upload.checksumSHA256 ?? ""
             )
             if !files.isEmpty { uploads[index].take(files) }
-            guard upload.transport == nil, let checksum = upload.checksumSHA256 else { continue }
-            uploads[index].transport = try store.uploads(checksumSHA256: checksum, host: upload.host)
-                .first { $0.fileID == fileID && $0.state == .done }?.transport
         }
         return uploads
     }
@@ -129,16 +129,20 @@ extension StoreSession {
 
 /// All uploads that can be deleted from this machine and all guest uploads, newest first, one page at a time.
 struct KeptUploadPages {
+    private let store: TokenStore
+    private let hasTransports: Bool
     private var tokens: TokenPages
     private let guests: GuestUploads
     /// Remaining guest uploads without a token, newest last.
     private var waiting: [KeptUpload]
 
-    /// Reads all guest uploads at once, since there are few. If there are none, `onlyOtherEvents` reads the details
-    /// only for events other than the upload's.
-    init(of store: TokenStore, host: String?, onlyOtherEvents: Bool = false) throws {
+    /// Reads all guest uploads at once, since there are few. If there are none, `isTable` reads the details only for
+    /// events other than the upload's; it never reads the transports, which a table does not show.
+    init(of store: TokenStore, host: String?, isTable: Bool) throws {
+        self.store = store
+        hasTransports = !isTable
         guests = try GuestUploads(store.guestUploads(host: host), in: store)
-        let files: TokenPages.Files = onlyOtherEvents && guests.uploads.isEmpty ? .ofOtherEvents : .all
+        let files: TokenPages.Files = isTable && guests.uploads.isEmpty ? .ofOtherEvents : .all
         tokens = TokenPages(of: store, host: host, files: files)
         var waiting: [KeptUpload] = []
         for var guest in guests.uploads {
@@ -159,10 +163,11 @@ struct KeptUploadPages {
             return waiting.isEmpty ? nil : waiting.reversed()
         }
         let files = Dictionary(grouping: page.files) { FileKey($0) }
+        let transports = hasTransports ? try store.transports(of: page.entries) : [:]
         var uploads: [KeptUpload] = []
         uploads.reserveCapacity(page.entries.count)
         for entry in page.entries {
-            var upload = KeptUpload(entry)
+            var upload = KeptUpload(entry, transports)
             guests.merge(into: &upload)
             if !files.isEmpty, let known = files[FileKey(upload)] { upload.take(known) }
             while let guest = waiting.last, guest.createdAt > upload.createdAt {

@@ -214,7 +214,7 @@ struct UploadListing {
     private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
         var selection = try filter.selection()
         // The table has columns only for the details that were sent, and separate rows for other events.
-        var pages = try KeptUploadPages(of: store, host: host, onlyOtherEvents: !console.isJSON)
+        var pages = try KeptUploadPages(of: store, host: host, isTable: !console.isJSON)
         while !selection.isComplete, console.mayContinue, let page = try pages.next() {
             try body(selection.take(page))
         }

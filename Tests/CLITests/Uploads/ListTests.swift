@@ -72,6 +72,16 @@ import Testing
         }
     }
 
+    @Test func theTransportOfEveryUploadIsListed() async throws {
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4")
+        for arguments in [[file], [try fixture.file("b.mp4"), "--transport", "tus"]] {
+            let result = try await fixture.upload(arguments)
+            #expect(result.exitCode == 0, "\(result.errors)")
+        }
+        let items = try await fixture.runner.run(["uploads", "list", "--json"]).records()
+        #expect(items.map { $0["transport"] as? String } == ["tus", "multipart"])
+    }
+
     // MARK: Filters
 
     @Test(arguments: [
