@@ -61,8 +61,8 @@ extension ContextCommand where Connection == SettingsFlags {
     var connection: SettingsFlags { SettingsFlags() }
 }
 
-/// A command for a photo or capture server, or about logins. Its server is not in the token store, so a printed command
-/// includes the `--server` of the command that prints it.
+/// A command for a photo or capture server, about logins, or for an upload that is not in the token store yet. Its server
+/// is not in the token store, so a printed command includes the `--server` of the command that prints it.
 protocol ServerCommand: ContextCommand {}
 
 /// A command for files on an upload server. If a hint ends with such a command, the `--server` and `--user` of the

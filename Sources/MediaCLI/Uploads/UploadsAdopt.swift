@@ -5,7 +5,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct UploadsAdopt: ContextCommand {
+struct UploadsAdopt: ServerCommand {
     static let schema = "mediactl.uploads-adopt/1"
     static let configuration = CommandConfiguration(
         commandName: "adopt",
@@ -56,7 +56,7 @@ struct UploadsAdopt: ContextCommand {
         let source = try response.map { try self.source($0, among: responses, in: session.directory) }
         let token = tokenStdin || response == nil ? try await typedToken(settings) : nil
         guard let source = source ?? token.map(KeptResponses.Source.token) else {
-            throw Self.userFacingError(of: .noToken, named: response)
+            throw userFacingError(of: .noToken)
         }
         let adoption: KeptResponses.Adoption
         do {
@@ -69,7 +69,7 @@ struct UploadsAdopt: ContextCommand {
             )
         } catch {
             if case .store(let error) = error { throw error }
-            throw Self.userFacingError(of: error, named: response)
+            throw userFacingError(of: error)
         }
         let entry = adoption.entry
         let result = adoption.wasStored ? "already_stored" : dryRun ? "planned" : "stored"
@@ -139,11 +139,25 @@ struct UploadsAdopt: ContextCommand {
 
     // MARK: Errors
 
-    /// The message for an error that does not concern the store. `name` is the response as entered by the user.
-    static func userFacingError(of error: AdoptionError, named name: String?) -> UserFacingError {
+    private func userFacingError(of error: AdoptionError) -> UserFacingError {
+        let flags = (tokenStdin ? ["--token-stdin"] : []) + (dryRun ? ["--dry-run"] : [])
+        return Self.userFacingError(of: error, named: response, fileID: fileID.map(String.init), flags)
+    }
+
+    /// The message for an error that does not concern the store. `name` is the response as entered by the user; printed
+    /// commands have the other options of this one, and the console adds `--server`.
+    static func userFacingError(
+        of error: AdoptionError,
+        named name: String?,
+        fileID: String? = nil,
+        _ flags: [String] = []
+    ) -> UserFacingError {
         let response = name.map { ErrorCatalog.quoted($0) } ?? "the response"
-        let word = name.map { ShellWord.quoted($0) + " " } ?? ""
-        let command = "mediactl uploads adopt \(word)"
+        func command(_ response: String?, fileID: String? = fileID, _ more: [String] = []) -> String {
+            let words = (flags + more).uniqued { $0 } + (fileID.map { ["--file-id \($0)"] } ?? [])
+            return (["mediactl uploads adopt"] + (response.map { [ShellWord.quoted($0)] } ?? []) + words)
+                .joined(separator: " ")
+        }
         switch error {
         case .unknownResponse:
             return UserFacingError(
@@ -154,19 +168,20 @@ struct UploadsAdopt: ContextCommand {
         case .severalResponses(let ids):
             return .usage(
                 "\(response) contains several responses" + (ids.isEmpty ? "" : ": " + ids.joined(separator: ", ")),
-                hint: ids.first.map { "to adopt one of them: mediactl uploads adopt \($0)" }
+                hint: ids.first.map { "to adopt one of them: \(command($0))" }
                     ?? "mediactl uploads responses"
             )
         case .noToken, .store:
             return UserFacingError(
                 .noTokenFound,
                 "\(response) contains no delete token, or more than one",
-                hint: "to type the token: \(command)--token-stdin --file-id ID"
+                hint: "to type the token: \(command(name, fileID: fileID ?? "ID", ["--token-stdin"]))"
             )
-        case .noFileID: return .usage("the ID of the file is unknown", hint: "\(command)--file-id ID")
+        case .noFileID: return .usage("the ID of the file is unknown", hint: command(name, fileID: "ID"))
         case .otherFile(let id):
-            return .usage("\(response) is for the file \(id)", hint: "\(command)--file-id \(id)")
-        case .noServer: return .usage("the server of the file is unknown", hint: "\(command)--server https://HOST")
+            return .usage("\(response) is for the file \(id)", hint: command(name, fileID: String(id)))
+        case .noServer:
+            return .usage("the server of the file is unknown", hint: command(name) + " --server https://HOST")
         case .otherServer(let server):
             return .usage("\(response) is from \(ErrorCatalog.clean(server))", hint: "omit --server")
         case .tokenInUse:

@@ -244,6 +244,7 @@ import Testing
             ("with: mediactl sync verify --server-files", "with: mediactl OPTION sync verify --server-files"),
             ("list with: mediactl claim-legacy --list", "list with: mediactl OPTION claim-legacy --list"),
             ("run mediactl login, or set a key", "run mediactl OPTION login, or set a key"),
+            ("mediactl uploads adopt r-5f0c21ab", "mediactl OPTION uploads adopt r-5f0c21ab"),
             ("run mediactl hash-only register", "run mediactl OPTION hash-only register"),
             ("with: mediactl hash-only send a.jpg", "with: mediactl OPTION hash-only send a.jpg"),
             ("mediactl hash-only FILE --depth FILE", "mediactl OPTION hash-only FILE --depth FILE"),

@@ -108,6 +108,26 @@ import Testing
         #expect(gone.exitCode == 5)
     }
 
+    /// A printed command works when pasted: it repeats the options of the command that prints it.
+    @Test func theHintsRepeatTheOptions() async throws {
+        try leave(#"{"delete_token":"\#(Self.token)"}"#, in: fixture)
+        let id = try #require(try await items(fixture, ["responses"]).first?["response_id"] as? String)
+        let place = ["--data-dir", fixture.dataDirectory]
+        let noFileID = try await fixture.runner.run(["uploads", "adopt", id, "--dry-run"] + Self.server + place)
+        let start = "hint: mediactl --data-dir \(fixture.dataDirectory) "
+        #expect(
+            noFileID.errors.hasSuffix(
+                "\(start)--server https://media.example uploads adopt \(id) --dry-run --file-id ID\n"
+            ),
+            "\(noFileID.errors)"
+        )
+        let noServer = try await fixture.runner.run(["uploads", "adopt", id, "--file-id", "18"] + place)
+        #expect(
+            noServer.errors.hasSuffix("\(start)uploads adopt \(id) --file-id 18 --server https://HOST\n"),
+            "\(noServer.errors)"
+        )
+    }
+
     @Test(arguments: [true, false]) func aTokenIsAdoptedFromAFile(_ isInDataDirectory: Bool) async throws {
         try leave("<id>18</id><delete_token>\(Self.token)</delete_token>", in: fixture)
         var path = fixture.dataDirectory + "/" + (try #require(try kept(fixture).first))
