@@ -93,6 +93,9 @@ public struct HTTPRequest: Sendable {
     /// Maximum wait before a retry or while the server refuses requests; if a longer wait is required, the request
     /// fails instead. nil for the client's policy.
     package var maximumWait: Duration?
+    /// Time that a graceful stop leaves for the response once the whole request was sent, for a request that is not
+    /// at most once, which keeps its own limit; nil for none.
+    package var finishesWithin: Duration?
     /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []
     public var repeatability: Repeatability

@@ -202,19 +202,21 @@ extension Transfer {
         return head?.status == 200 || head?.status == 206
     }
 
-    /// Whether the whole body of an at-most-once request was sent.
-    var isAwaitingOnlyResponse: Bool { request.repeatability == .atMostOnce && isBodyComplete }
+    /// Whether the whole request was sent, and a stop waits for its response.
+    var isAwaitingOnlyResponse: Bool {
+        (request.repeatability == .atMostOnce || request.finishesWithin != nil) && isBodyComplete
+    }
 
-    /// Whether the control stops the transfer now. After the last body byte of an at-most-once request, only `abandon`
-    /// does; a stop then shortens the wait for the response.
+    /// Whether the control stops the transfer now. After the last body byte of such a request, only `abandon` does; a
+    /// stop then shortens the wait for the response.
     func isStopDue() -> Bool {
         switch control.stopRequest {
         case .none: return false
         case .abandon: return true
         case .stop(let finishWithin):
             guard isAwaitingOnlyResponse else { return true }
-            if let finishWithin, responseDeadline == nil {
-                responseDeadline = ContinuousClock.now + finishWithin
+            if let limit = request.finishesWithin ?? finishWithin, responseDeadline == nil {
+                responseDeadline = ContinuousClock.now + limit
             }
             return responseDeadline.map { ContinuousClock.now >= $0 } ?? false
         }

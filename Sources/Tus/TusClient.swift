@@ -15,6 +15,8 @@ public struct TusClient: Sendable {
     let authorization: Authorization?
     let headers: [HTTPHeader]
     let timeouts: TransferTimeouts
+    /// How long a graceful stop waits for the response to a creation.
+    private static let creationGrace = Duration.seconds(2)
 
     /// Creates a client. `path` is the address at which uploads are created, with a slash at its end (`/files/`).
     /// `headers` are sent with every request in addition to those of tus, for example a secret that the media server
@@ -52,7 +54,8 @@ public struct TusClient: Sendable {
     /// A lost response leaves an empty upload on the server, which is harmless if the number of uploads is not
     /// limited; creation is therefore retried like a safe request, unless `isRepeatable` is false. `isPartial` uploads
     /// are joined with others (extension "concatenation"). With `repeatsUnavailable`, a 503 is retried here and not
-    /// left to the caller.
+    /// left to the caller. A graceful stop waits for the response to a request that was sent, at most 2 seconds unless
+    /// `isRepeatable` is false.
     ///
     /// - Throws: `TusError`; `.tooLarge` if the server does not accept an upload of this length.
     public func create(
@@ -211,12 +214,14 @@ extension TusClient {
         if let value = try TusMetadata.fieldValue(of: metadata) { fields.append(HTTPHeader("Upload-Metadata", value)) }
         // libcurl would label an empty body as a form.
         fields.append(HTTPHeader("Content-Type", ""))
-        let request = request(
+        var request = request(
             .post,
             headers: fields,
             repeatability: isRepeatable ? .safe : .atMostOnce,
             repeatsUnavailable: repeatsUnavailable
         )
+        // Without the response, the ID is unknown, and the upload stays on the server until it expires.
+        if isRepeatable { request.finishesWithin = Self.creationGrace }
         let response = try await exchange(request, control)
         guard let location = response.head.value(of: "Location") else {
             throw TusError(.unexpectedResponse, detail: "the response has no Location", status: response.status)

@@ -483,6 +483,25 @@ import Tus
         #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
     }
 
+    /// The ID is in the response to the creation: without it, the upload would stay on the server until it expires.
+    @Test(.timeLimit(.minutes(1)), arguments: [("1", true), ("600", false)])
+    func aStopWaitsBrieflyForTheResponseToACreation(_ seconds: String, _ isKnown: Bool) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["tus-create:delay-response=\(seconds),times=1"])
+        let (bench, path) = try ResumableBench(sandbox).withFile()
+        let control = TransferControl()
+        let uploader = bench.uploader
+        let upload = try bench.prepare(path)
+        async let pending = uploader.upload(upload, control: control)
+        try await sandbox.waitForRequests { $0.contains { $0.method == "POST" } }
+        control.stop()
+        #expect(await pending.state == .cancelled)
+        let row = try #require(try bench.row())
+        #expect(try (bench.store.tusRecord(row.uploadID)?.parts.first?.tusID != nil) == isKnown)
+        guard isKnown else { return }
+        #expect(await bench.uploader.resume(row).state == .done)
+        #expect(try await bench.count("POST", "/files/") == 1)
+    }
+
     // MARK: Networks
 
     @Test func interruptionsAreRetried() async throws {
