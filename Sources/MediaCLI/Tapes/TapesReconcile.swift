@@ -104,16 +104,7 @@ struct ReconcileRun: Sendable {
             )
         }
         for tombstone in plan.tombstones {
-            console.result(
-                Item(
-                    work: .deletion,
-                    state: "planned",
-                    title: tombstone.tapeTitle,
-                    albumID: tombstone.albumID,
-                    libraryID: tombstone.libraryID,
-                    detail: tombstone.lastError
-                )
-            )
+            console.result(Item(tombstone))
         }
         if !service.policy.isEnabled {
             console.note(Self.albumsAreOff)
@@ -252,6 +243,19 @@ struct ReconcileRun: Sendable {
 }
 
 extension ReconcileRun.Item: RunItem {
+    /// A planned deletion.
+    init(_ tombstone: AlbumTombstone) {
+        self.init(
+            work: .deletion,
+            state: "planned",
+            title: tombstone.tapeTitle,
+            albumID: tombstone.albumID,
+            libraryID: tombstone.libraryID,
+            reason: tombstone.lastError.flatMap(AssociationReason.init),
+            detail: tombstone.lastError
+        )
+    }
+
     fileprivate init(_ tape: TapeRecord, _ outcome: AlbumOutcome) {
         self.init(
             work: .tape,
@@ -312,7 +316,7 @@ extension ReconcileRun.Item: RunItem {
             ["\(style.green("updated")) \(name)" + (isCreated == true ? ", album created" : "")]
         case (.tape, "partly"): ["\(name): \(Formats.count(pendingClips ?? 0, "clip")) not in the album\(reason)"]
         case (.tape, _): ["\(name): no album\(reason)"]
-        case (.deletion, _): ["the album of the deleted tape \(name) would be deleted"]
+        case (.deletion, _): ["the album of the deleted tape \(name) would be deleted\(reason)"]
         case (.verification, "found"): ["\(style.green("found")) the album of \(name)"]
         case (.verification, "missing"):
             ["\(style.yellow("missing")) the album of \(name); the next add creates it again"]

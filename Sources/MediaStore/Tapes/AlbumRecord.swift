@@ -64,6 +64,7 @@ public struct AlbumTombstone: Sendable, Equatable {
     public var tapeTitle: String
     /// Number of failed attempts.
     public var attempts = 0
+    /// The `AssociationReason` of the last failed attempt; in stores written by 0.1.0, possibly a message.
     public var lastError: String?
 }
 

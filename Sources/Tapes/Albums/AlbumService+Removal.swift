@@ -168,7 +168,7 @@ extension AlbumService {
             let failure = try AlbumFailure(caught: error)
             var stone = stone
             stone.attempts += 1
-            stone.lastError = failure.detail.isEmpty ? failure.reason.rawValue : failure.detail
+            stone.lastError = failure.reason.rawValue
             try stored(store.keep(stone))
             let message = "not deleted: \(failure.reason.rawValue)"
             report(.pending, tapeID, album: stone.albumID, message, details: failure.detail)

@@ -1,8 +1,9 @@
 import Foundation
-import MediaStore
+import MediaCore
 import Testing
 
 @testable import MediaCLI
+@testable import MediaStore
 @testable import Tapes
 
 @Suite struct TapeErrorTests {
@@ -146,6 +147,22 @@ import Testing
         let error = TapesError(.libraryUnusable, value: "library_changed", underlying: refusal)
         #expect(ErrorCatalog.userFacingError(of: error).hint == warning.hint)
         #expect(warning.hint?.contains("api-key") == (obstacle == .otherAccount))
+    }
+
+    /// The code of the last failure; 0.1.0 could store a message instead.
+    @Test(
+        arguments: [
+            ("library_changed", " (a different library is now at this address)"), ("words", ""), (nil, ""),
+        ] as [(String?, String)]
+    )
+    func aPendingDeletionHasACode(lastError: String?, words: String) {
+        var stone = AlbumTombstone(libraryID: "l", albumID: "a", tapeTitle: "Sea")
+        stone.lastError = lastError
+        let item = ReconcileRun.Item(stone)
+        #expect(item.json["detail"]?.text == lastError)
+        #expect(item.json["reason"]?.text == (words.isEmpty ? nil : lastError))
+        let text = item.text(Style(.never, isTerminal: false, environment: [:]))
+        #expect(text == ["the album of the deleted tape \"Sea\" would be deleted\(words)"])
     }
 
     /// Nothing is saved by an export to standard output.

@@ -62,7 +62,7 @@ import Testing
             albumID: "album-1",
             tapeTitle: "Summer",
             attempts: 1,
-            lastError: "words"
+            lastError: reason.rawValue
         )
         #expect(try bench.store.albumTombstones() == [stone])
         // If the flag is not set, the pending deletion is not carried out either; when the flag is set again, it is
@@ -82,6 +82,7 @@ import Testing
         let service = bench.service(AlbumBench.deleting)
         bench.library.configure { $0.identity.libraryID = "test:two" }
         #expect(try await service.deleteTape(first, keepingAlbum: false).albums.first?.reason == .libraryChanged)
+        #expect(try bench.store.albumTombstones().map(\.lastError) == ["library_changed"])
         bench.library.configure {
             $0.identity.libraryID = "test:one"
             $0.readWrite = AlbumAccess(.denied, fingerprint: "all")
