@@ -274,10 +274,11 @@ struct GuestHiding: Sendable {
         return hiding
     }
 
-    /// Returns this value, marked as failed if the last known state of the upload does not allow hiding.
-    func judged() -> GuestHiding {
+    /// Returns this value, marked as failed if the state of the upload does not allow hiding. `isLastKnown` means that
+    /// the server was not queried, and may have another state.
+    func judged(isLastKnown: Bool = false) -> GuestHiding {
         guard let known = upload.guestState, !known.mayBeHidden else { return self }
-        return finished(.failed, refusal(known))
+        return finished(.failed, refusal(known, isLastKnown: isLastKnown))
     }
 
     /// Queries the server for the state, stores it, and returns the result of `judged`. An upload hidden by this
@@ -327,7 +328,11 @@ struct GuestHiding: Sendable {
         return (try await servers.guestClient(for: try ServerURL(record.baseURL)), receipt)
     }
 
-    private func refusal(_ known: GuestState?, _ error: GigHiveError? = nil) -> UserFacingError {
+    private func refusal(
+        _ known: GuestState?,
+        _ error: GigHiveError? = nil,
+        isLastKnown: Bool = false
+    ) -> UserFacingError {
         guard known != .hidden else {
             return UserFacingError(
                 .alreadyHidden,
@@ -342,7 +347,7 @@ struct GuestHiding: Sendable {
             }
         return UserFacingError(
             .forbidden,
-            "cannot hide \(upload.fileID): \(reason)",
+            "cannot hide \(upload.fileID): \(reason)" + (isLastKnown ? " (last known state)" : ""),
             hint: known == .rejected
                 ? "to remove it from mediactl uploads status: mediactl uploads discard \(record.uploadID)"
                 : "mediactl uploads status",

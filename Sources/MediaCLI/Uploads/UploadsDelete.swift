@@ -215,7 +215,7 @@ struct DeleteRun: Sendable {
         var host = plan.scopeName
         if !isAdmin, let guest = try plan.guestUpload(for: id) {
             try requireChecksum(guest.upload.checksumSHA256, of: id)
-            guard !isDryRun else { return .guest(guest.judged()) }
+            guard !isDryRun else { return .guest(guest.judged(isLastKnown: true)) }
             return .guest(await guest.querying(store: plan.store, servers: servers, now: console.context.now()))
         }
         do {
@@ -379,7 +379,8 @@ struct DeleteRun: Sendable {
                 console.error(error)
             }
         case .hiding(let hiding):
-            console.result(JSONRenderer.hiding(hiding), TextRenderer.hiding(hiding, style: console.outputStyle))
+            let text = TextRenderer.hiding(hiding, now: console.context.now(), style: console.outputStyle)
+            console.result(JSONRenderer.hiding(hiding), text)
             if let error = hiding.error {
                 console.error(ErrorCatalog.userFacingError(of: error))
             }
@@ -481,12 +482,17 @@ extension TextRenderer {
         }
     }
 
-    static func hiding(_ hiding: GuestHiding, style: Style) -> [String] {
+    static func hiding(_ hiding: GuestHiding, now: Date, style: Style) -> [String] {
         let file = "\(hiding.upload.fileID) \(ErrorCatalog.quoted(hiding.upload.title))"
         let host = TerminalText.escaped(hiding.upload.host)
         return switch hiding.state {
         case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
-        case .planned: ["\(file) would be hidden; \(host) keeps the file"]
+        case .planned:
+            // A dry run does not query the server.
+            [
+                "\(file) would be hidden (\(hiding.upload.guestState == nil ? "state" : "last known state:") "
+                    + "\(guestState(of: hiding.upload, now: now))); \(host) keeps the file"
+            ]
         case .declined: ["\(file) was not hidden"]
         case .failed: []
         }
