@@ -74,8 +74,8 @@ let package = Package(
         // The operating system interfaces used by the foundations.
         .target(name: "MediaSystem", swiftSettings: strict),
 
-        // Outcome codes: the table shared by all systems.
-        .target(name: "Outcomes", swiftSettings: strict),
+        // Outcome codes and the error type, shared by all systems.
+        .target(name: "Outcomes", dependencies: ["MediaSystem"], swiftSettings: strict),
 
         // Foundations.
         .target(

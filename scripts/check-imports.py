@@ -39,8 +39,8 @@ TABLE = {
     "MediaCore": "",
     # The operating system interfaces used by the foundations.
     "MediaSystem": "",
-    # Outcome codes: the table shared by all systems.
-    "Outcomes": "",
+    # Outcome codes and the error type, shared by all systems.
+    "Outcomes": "MediaSystem",
     # Foundations. Each external library is used by one module.
     "MediaTransport": "MediaCore MediaSystem Outcomes CCurl CCurlShims",
     "MediaCrypto": "MediaCore MediaSystem COpenSSL",

@@ -1,13 +1,15 @@
 internal import MediaCore
 internal import MediaFiles
-public import MediaStore
-internal import MediaSystem
+package import MediaStore
 public import MediaTransport
 @_exported public import Outcomes
 internal import Tus
 
-/// Why an upload or a deletion failed: facts from which the caller classifies the failure and composes a message.
-@dynamicMemberLookup public struct GigHiveError: Error, Sendable, CustomStringConvertible {
+/// Why an upload or a deletion failed.
+public typealias GigHiveError = MediaError<GigHiveErrorFacts>
+
+/// The facts of errors with uploads and deletions.
+public struct GigHiveErrorFacts: ErrorFacts {
     /// Whose credentials a deletion needs (gighive contract 5.1 and 5.2).
     public enum NeededLogin: Sendable, Equatable {
         /// A deletion by token.
@@ -16,106 +18,36 @@ internal import Tus
         case admin
     }
 
-    /// The members of an error, in one allocation: an asynchronous function reserves space for each error it may throw.
-    public struct Facts: Sendable {
-        public var code: OutcomeCode
-        /// The message from the server or the system, or the violated rule. May contain control characters; escape
-        /// before printing.
-        public var detail: String
-        public var httpStatus: Int?
-        /// Whether the same call may succeed later.
-        public var isRetryable: Bool
-        /// Local path concerned, as bytes.
-        public var path: [UInt8]?
-        /// The detail field concerned (`label`, `event_date`, …); `transport` if a different `TransportChoice` avoids
-        /// the failure; `directory` if the file may be in a directory other than the current one; `deletion` if the
-        /// outcome of a deletion is unknown; `discard` if an upload cannot be discarded; `event` if the server has the
-        /// file, but in an unknown event or in none; `event_link` if the upload requires its event link again.
-        public var field: String?
-        /// The offending value as given.
-        public var value: String?
-        /// The limit that was exceeded, in the field's unit (bytes, scalars).
-        public var limit: Int64?
-        /// The ID on the server.
-        public var fileID: Int64?
-        /// The rescue file that still contains a response.
-        public var rescuePath: String?
-        /// Other hosts in the token store that have the ID.
-        public var otherHosts: [String]
-        /// The hosts whose entry for the ID was removed from the store.
-        public var removedHosts: [String] = []
-        /// The server that a login is for.
-        public var origin: Origin?
-        /// When the login expired, in seconds since 1970.
-        public var expiredAt: Int64?
-        /// The details of an interrupted upload that must be sent again.
-        public var details: UploadDetails?
-        /// The address of that upload's server.
-        public var server: String?
-        /// The login that the request requires, if the server shows that a different one was used.
-        public var neededLogin: NeededLogin?
-        public var retryAfterSeconds: Int?
-        /// Whether the error concerns the tus server, a service separate from the application.
-        package var isOfTusServer = false
-        /// Whether the request was not retried, so the error shows nothing about the run's other uploads.
-        var isIsolated = false
-        public var store: StoreError?
-        public var transport: TransportError?
-    }
+    /// The detail field concerned (`label`, `event_date`, …); `transport` if a different `TransportChoice` avoids
+    /// the failure; `directory` if the file may be in a directory other than the current one; `deletion` if the
+    /// outcome of a deletion is unknown; `discard` if an upload cannot be discarded; `event` if the server has the
+    /// file, but in an unknown event or in none; `event_link` if the upload requires its event link again.
+    public var field: String?
+    /// The ID on the server.
+    public var fileID: Int64?
+    /// The rescue file that still contains a response.
+    public var rescuePath: String?
+    /// Other hosts in the token store that have the ID.
+    public var otherHosts: [String] = []
+    /// The hosts whose entry for the ID was removed from the store.
+    public var removedHosts: [String] = []
+    /// The server that a login is for.
+    public var origin: Origin?
+    /// When the login expired, in seconds since 1970.
+    public var expiredAt: Int64?
+    /// The details of an interrupted upload that must be sent again.
+    public var details: UploadDetails?
+    /// The address of that upload's server.
+    public var server: String?
+    /// The login that the request requires, if the server shows that a different one was used.
+    public var neededLogin: NeededLogin?
+    public var retryAfterSeconds: Int?
+    /// Whether the error concerns the tus server, a service separate from the application.
+    package var isOfTusServer = false
+    /// Whether the request was not retried, so the error shows nothing about the run's other uploads.
+    var isIsolated = false
 
-    @Boxed private var facts: Facts
-
-    /// A member of `Facts`; changing it copies the facts if another error shares them.
-    public subscript<Member>(dynamicMember path: WritableKeyPath<Facts, Member>) -> Member {
-        get { facts[keyPath: path] }
-        set { facts[keyPath: path] = newValue }
-    }
-
-    /// Whether a tus server refuses further uploads because too many are unfinished (gighive-d4 contract 4.5).
-    package var isPendingLimit: Bool {
-        self.isOfTusServer && self.httpStatus == 429 && self.detail.contains("Too many pending uploads")
-    }
-
-    package init(
-        _ code: OutcomeCode,
-        detail: String = "",
-        httpStatus: Int? = nil,
-        isRetryable: Bool = false,
-        path: [UInt8]? = nil,
-        field: String? = nil,
-        value: String? = nil,
-        limit: Int64? = nil,
-        fileID: Int64? = nil,
-        rescuePath: String? = nil,
-        otherHosts: [String] = [],
-        neededLogin: NeededLogin? = nil,
-        retryAfterSeconds: Int? = nil,
-        store: StoreError? = nil,
-        transport: TransportError? = nil
-    ) {
-        facts = Facts(
-            code: code,
-            detail: detail,
-            httpStatus: httpStatus,
-            isRetryable: isRetryable,
-            path: path,
-            field: field,
-            value: value,
-            limit: limit,
-            fileID: fileID,
-            rescuePath: rescuePath,
-            otherHosts: otherHosts,
-            neededLogin: neededLogin,
-            retryAfterSeconds: retryAfterSeconds,
-            store: store,
-            transport: transport
-        )
-    }
-
-    /// Code and detail, for logs.
-    public var description: String {
-        self.detail.isEmpty ? self.code.rawValue : "\(self.code.rawValue): \(KnownSecrets.masked(self.detail))"
-    }
+    public init() {}
 }
 
 extension GigHiveError {
@@ -144,9 +76,8 @@ extension GigHiveError {
             outcome.code,
             detail: detail,
             httpStatus: status,
-            isRetryable: outcome.isRetryable,
-            retryAfterSeconds: head.retryAfter.map { Int($0.components.seconds) }
-        )
+            isRetryable: outcome.isRetryable
+        ).with(\.retryAfterSeconds, head.retryAfter.map { Int($0.components.seconds) })
     }
 
     /// The error for a response whose content was read.
@@ -185,10 +116,8 @@ extension GigHiveError {
         path: [UInt8]? = nil,
         transport: TransportError? = nil
     ) -> GigHiveError {
-        var error = GigHiveError(code, detail: detail, httpStatus: httpStatus, path: path, transport: transport)
-        error.origin = origin
-        error.expiredAt = expiredAt
-        return error
+        GigHiveError(code, detail: detail, httpStatus: httpStatus, path: path, underlying: transport)
+            .with(\.origin, origin).with(\.expiredAt, expiredAt)
     }
 
     static func transport(_ error: TransportError) -> GigHiveError {
@@ -205,7 +134,7 @@ extension GigHiveError {
             detail: error.detail,
             httpStatus: error.head?.status,
             isRetryable: code.isRetryable,
-            transport: error
+            underlying: error
         )
         if case .rateLimited(let status, let rest) = error.kind {
             described.detail = ""
@@ -218,27 +147,8 @@ extension GigHiveError {
     /// The error for an upload that cannot be discarded, with the ID of its file if this machine has stored it.
     static func notDiscardable(_ record: UploadRecord, _ detail: String) -> GigHiveError {
         let fileID = record.state == .done ? record.fileID : nil
-        return GigHiveError(.notResumable, detail: detail, path: record.path, field: "discard", fileID: fileID)
-    }
-
-    static func store(_ error: StoreError) -> GigHiveError {
-        GigHiveError(.storeUnusable, detail: error.detail, store: error)
-    }
-
-    static func reading<Value>(_ query: @autoclosure () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
-        do {
-            return try query()
-        } catch {
-            throw .store(error)
-        }
-    }
-
-    static func writing(_ change: @autoclosure () async throws(StoreError) -> Void) async throws(GigHiveError) {
-        do {
-            try await change()
-        } catch {
-            throw .store(error)
-        }
+        return GigHiveError(.notResumable, detail: detail, path: record.path).with(\.field, "discard")
+            .with(\.fileID, fileID)
     }
 
     /// The error for a file without a stored delete token (`.noDeleteToken`), with the store's data about its ID.
@@ -246,11 +156,10 @@ extension GigHiveError {
     package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {
         do {
             let others = try store.tokens(fileID: fileID, host: nil).map(\.host).filter { $0 != host }
-            var error = GigHiveError(.noDeleteToken, fileID: fileID, otherHosts: Set(others).sorted())
-            error.removedHosts = try store.removedHosts(fileID: fileID, host: host)
-            return error
+            return GigHiveError(.noDeleteToken).with(\.fileID, fileID).with(\.otherHosts, Set(others).sorted())
+                .with(\.removedHosts, try store.removedHosts(fileID: fileID, host: host))
         } catch {
-            return .store(error)
+            return GigHiveError(error)
         }
     }
 
@@ -260,6 +169,11 @@ extension GigHiveError {
 }
 
 extension GigHiveError {
+    /// Whether a tus server refuses further uploads because too many are unfinished (gighive-d4 contract 4.5).
+    package var isPendingLimit: Bool {
+        self.isOfTusServer && self.httpStatus == 429 && self.detail.contains("Too many pending uploads")
+    }
+
     /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the
     /// connection or the server, not the file. A run stops at the first upload that fails this way after its retries.
     public var endsRun: Bool {
@@ -315,7 +229,7 @@ extension GigHiveError {
             return .transport(transport)
         }
         if let store = error.underlying as? StoreError {
-            return .store(store)
+            return GigHiveError(store)
         }
         if case .login(let origin)? = error.refusal {
             return .login(.loginRequired, at: origin, detail: error.detail, httpStatus: error.status)
@@ -349,9 +263,8 @@ extension GigHiveError {
             httpStatus: error.status,
             isRetryable: isRetryable,
             path: path,
-            retryAfterSeconds: error.retryAfterSeconds,
-            transport: error.transport
-        )
+            underlying: error.transport
+        ).with(\.retryAfterSeconds, error.retryAfterSeconds)
         described.isOfTusServer = true
         return described
     }

@@ -17,15 +17,11 @@ import Testing
                 detail: "A message.",
                 httpStatus: 500,
                 path: Array("a\u{1b}.mp4".utf8),
-                field: "event_date",
                 value: "x",
                 limit: 5,
-                fileID: 18,
-                rescuePath: "/r",
-                otherHosts: ["h"],
-                retryAfterSeconds: 3,
-                store: StoreError(.full, path: "/d")
-            ),
+                underlying: StoreError(.full, path: "/d")
+            ).with(\.field, "event_date").with(\.fileID, 18).with(\.rescuePath, "/r").with(\.otherHosts, ["h"])
+                .with(\.retryAfterSeconds, 3),
         ] {
             let userFacingError = ErrorCatalog.userFacingError(of: error)
             userFacingError.expectOurStyle()
@@ -49,7 +45,7 @@ import Testing
             "mediactl upload '$(touch x).mp4'"
         ),
         (
-            ErrorCatalog.userFacingError(of: GigHiveError(.tokenNotStored, rescuePath: "/$(touch x)/r")),
+            ErrorCatalog.userFacingError(of: GigHiveError(.tokenNotStored).with(\.rescuePath, "/$(touch x)/r")),
             "mediactl uploads adopt '/$(touch x)/r' --file-id ID"
         ),
         (
@@ -71,7 +67,7 @@ import Testing
     func aGuestUploadRequiresItsLink(uploadID: String?, hint: String) {
         let path = Array("a.mp4".utf8)
         let error = ErrorCatalog.userFacingError(
-            of: GigHiveError(.notResumable, path: path, field: "event_link", value: uploadID)
+            of: GigHiveError(.notResumable, path: path, value: uploadID).with(\.field, "event_link")
         )
         #expect(error.message == "the upload of \"a.mp4\" requires its event link" && error.hint == hint)
     }
@@ -87,7 +83,7 @@ import Testing
 
     @Test(arguments: [(true, "multipart"), (false, "tus")])
     func theHintForARefusedSizeIsTheOtherTransport(isOfTusServer: Bool, transport: String) {
-        var error = GigHiveError(.payloadTooLarge, httpStatus: 413, field: "transport")
+        var error = GigHiveError(.payloadTooLarge, httpStatus: 413).with(\.field, "transport")
         error.isOfTusServer = isOfTusServer
         #expect(ErrorCatalog.userFacingError(of: error).hint == "upload it with --transport \(transport)")
     }
@@ -95,29 +91,22 @@ import Testing
     /// Only a file that is in an event is reported as being in another event.
     @Test(arguments: [(nil, "in another event, but not in this one"), ("event", "outside any event")])
     func aRefusedFileIsNotAlwaysInAnotherEvent(field: String?, place: String) {
-        let error = GigHiveError(.refusedDuplicate, field: field, fileID: 18)
+        let error = GigHiveError(.refusedDuplicate).with(\.field, field).with(\.fileID, 18)
         let message = "the server refused the file, which it already has as 18 \(place)"
         #expect(ErrorCatalog.userFacingError(of: error).message == message)
     }
 
-    private struct NewSystemError: CatalogedError {
-        var code: OutcomeCode
-        var detail = ""
-        var path: [UInt8]?
-        var value: String?
-        var httpStatus: Int?
-        var isRetryable = false
-    }
+    private struct NewSystemErrorFacts: CatalogedFacts {}
 
     @Test func errorsOfANewSystemHaveTheMessagesOfTheTable() {
-        let error = NewSystemError(code: .rateLimited, httpStatus: 429, isRetryable: true)
+        let error = MediaError<NewSystemErrorFacts>(.rateLimited, httpStatus: 429, isRetryable: true)
         let userFacingError = ErrorCatalog.userFacingError(of: error as any Error)
         userFacingError.expectOurStyle()
         #expect(userFacingError.code == "rate_limited" && userFacingError.exitCode == .network)
         #expect(userFacingError.httpStatus == 429 && userFacingError.isRetryable)
         #expect(userFacingError.message.hasPrefix("rate limited by the server"))
         #expect(userFacingError.hint == OutcomeCode.rateLimited.hint)
-        let refused = NewSystemError(code: .badRequest, detail: "A message.", httpStatus: 400)
+        let refused = MediaError<NewSystemErrorFacts>(.badRequest, detail: "A message.", httpStatus: 400)
         #expect(ErrorCatalog.userFacingError(of: refused).message.hasSuffix("A message"))
     }
 
@@ -237,7 +226,7 @@ import Testing
 
     @Test func otherHostsAreIncluded() {
         let userFacingError = ErrorCatalog.userFacingError(
-            of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"])
+            of: GigHiveError(.noDeleteToken).with(\.fileID, 18).with(\.otherHosts, ["b.example:8080"])
         )
         #expect(userFacingError.message.contains("b.example:8080"))
         #expect(userFacingError.message.contains("a different file"))

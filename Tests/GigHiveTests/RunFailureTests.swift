@@ -62,7 +62,9 @@ import Testing
     ) {
         var outage = Backoff(RetryPolicy(retries: 3).outage)
         var count = 1
-        while outage.next(after: GigHiveError(.serverUnavailable, retryAfterSeconds: seconds)) != nil { count += 1 }
+        while outage.next(after: GigHiveError(.serverUnavailable).with(\.retryAfterSeconds, seconds)) != nil {
+            count += 1
+        }
         #expect(count == requests)
     }
 

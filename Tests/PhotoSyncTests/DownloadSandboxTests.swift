@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import MediaTransport
 import TestSupport
 import Testing
 

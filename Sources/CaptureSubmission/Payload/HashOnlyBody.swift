@@ -65,8 +65,7 @@ extension HashOnlyPayload {
         }
         return CaptureError(
             .payloadTooLarge,
-            detail: "\(bytes.count) bytes; a body has at most \(HashOnlyBody.byteLimit - 1)",
-            parts: parts
-        )
+            detail: "\(bytes.count) bytes; a body has at most \(HashOnlyBody.byteLimit - 1)"
+        ).with(\.parts, parts)
     }
 }

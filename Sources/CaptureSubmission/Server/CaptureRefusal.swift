@@ -49,10 +49,9 @@ struct CaptureRefusal {
             outcome.code,
             detail: sentence.isEmpty ? head.refusalSummary : sentence,
             httpStatus: head.status,
-            serverCode: serverCode,
             isRetryable: outcome.isRetryable || (isSubmission && isForeign(outcome.code)),
             value: value(outcome.code)
-        )
+        ).with(\.serverCode, serverCode)
     }
 
     /// Whether a proxy refused the request: the server has not seen the capture, and may accept it.
@@ -84,28 +83,11 @@ extension CaptureError {
     package init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
             self = CaptureRefusal(head, body: []).error(of: .submission(isWhole: true))
-            underlying = error
+            self.underlying = error
         } else if error.isBeforeRequest || !error.metrics.bodyComplete {
             self.init(noResponse: error, isRetryable: true)
         } else {
             self.init(.unknownOutcome, detail: error.detail, httpStatus: error.head?.status, underlying: error)
         }
-    }
-
-    private init(noResponse error: TransportError, isRetryable: Bool) {
-        switch error.kind {
-        case .cancelled:
-            self.init(.cancelled, detail: error.detail)
-        case .responseTooLarge:
-            self.init(.unexpectedResponse, detail: "the response is too long", httpStatus: error.head?.status)
-        default:
-            self.init(
-                .transport,
-                detail: error.detail,
-                httpStatus: error.head?.status,
-                isRetryable: isRetryable
-            )
-        }
-        underlying = error
     }
 }

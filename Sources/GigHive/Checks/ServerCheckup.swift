@@ -267,7 +267,7 @@ public struct ServerCheckup: Sendable {
                 .unexpectedResponse,
                 detail: error.detail,
                 httpStatus: error.status,
-                transport: error.transport
+                underlying: error.transport
             )
         }
     }

@@ -146,7 +146,7 @@ public struct SmokeTest: Sendable {
         }
         await list.run("token") { () throws(GigHiveError) in
             guard !stored.hasDeleteToken else { return ServerCheck(.passed, "stored in the token store") }
-            guard try await hasNoTokens() else { throw GigHiveError(.tokenLost, fileID: stored.fileID) }
+            guard try await hasNoTokens() else { throw GigHiveError(.tokenLost).with(\.fileID, stored.fileID) }
             return ServerCheck(.skipped, "not checked: this server issues no delete tokens over tus")
         }
         await list.run("listed") { () throws(GigHiveError) in
@@ -161,10 +161,11 @@ public struct SmokeTest: Sendable {
             case .present(let copy) where copy.placement == .event: fileID = copy.fileID ?? 0
             case .noResponse(let error): throw error
             case .present, .absent, .stopped:
-                throw GigHiveError(.notFound, detail: "the event does not list the upload", fileID: stored.fileID)
+                throw GigHiveError(.notFound, detail: "the event does not list the upload")
+                    .with(\.fileID, stored.fileID)
             }
             guard fileID == stored.fileID else {
-                throw GigHiveError(.idReused, detail: "listed as \(fileID)", fileID: stored.fileID)
+                throw GigHiveError(.idReused, detail: "listed as \(fileID)").with(\.fileID, stored.fileID)
             }
             return ServerCheck(.passed, "with the same ID and checksum")
         }
@@ -173,11 +174,12 @@ public struct SmokeTest: Sendable {
                 return ServerCheck(.skipped, "not checked: the server does not report the media type")
             }
             guard let served = try await client.servedMedia(path) else {
-                throw GigHiveError(.notFound, detail: "the media is not served", fileID: stored.fileID)
+                throw GigHiveError(.notFound, detail: "the media is not served").with(\.fileID, stored.fileID)
             }
             guard served.byteCount == stored.sizeBytes else {
                 let length = served.byteCount.map { "with \($0) bytes" } ?? "without its length"
-                throw GigHiveError(.unexpectedResponse, detail: "the media is served \(length)", fileID: stored.fileID)
+                throw GigHiveError(.unexpectedResponse, detail: "the media is served \(length)")
+                    .with(\.fileID, stored.fileID)
             }
             return ServerCheck(.passed, path)
         }
@@ -214,7 +216,7 @@ public struct SmokeTest: Sendable {
             }
             guard let finding = await end(of: search, control) else {
                 let detail = "the server did not confirm the deletion"
-                throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
+                throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true).with(\.fileID, fileID)
             }
             return try finding.get()
         }
@@ -230,7 +232,7 @@ public struct SmokeTest: Sendable {
         if stored.hasDeleteToken {
             let entry = try await deleter.entry(for: fileID)
             guard entry.checksumSHA256 == stored.checksumSHA256 else {
-                throw GigHiveError(.idReused, detail: "the token belongs to another upload", fileID: fileID)
+                throw GigHiveError(.idReused, detail: "the token belongs to another upload").with(\.fileID, fileID)
             }
             deletion = Task { await deleter.delete(entry) { _ in .keep } }
         } else {
@@ -245,14 +247,14 @@ public struct SmokeTest: Sendable {
         }
         guard let result = await end(of: deletion, control) else {
             let detail = "no response to the deletion; repeat it with: mediactl uploads delete \(fileID)"
-            throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
+            throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true).with(\.fileID, fileID)
         }
         if let error = result.error {
             throw error
         }
         // The file may be gone even though the response does not confirm the deletion.
         guard result.state == .deleted || result.state == .gone else {
-            throw GigHiveError(.notDeleted, detail: result.state.rawValue, fileID: fileID)
+            throw GigHiveError(.notDeleted, detail: result.state.rawValue).with(\.fileID, fileID)
         }
         return result
     }
@@ -270,10 +272,10 @@ public struct SmokeTest: Sendable {
 
     private func checkForRemains(of stored: UploadResult, _ fileID: Int64) async throws(GigHiveError) -> ServerCheck {
         guard try await uploader.client.asset(fileID) == nil else {
-            throw GigHiveError(.notDeleted, detail: "the file is still listed", fileID: fileID)
+            throw GigHiveError(.notDeleted, detail: "the file is still listed").with(\.fileID, fileID)
         }
         if let path = Self.mediaPath(of: stored), try await uploader.client.servedMedia(path) != nil {
-            throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
+            throw GigHiveError(.notDeleted, detail: "the media is still served").with(\.fileID, fileID)
         }
         return ServerCheck(.passed, "no longer listed or served")
     }

@@ -23,7 +23,7 @@ public struct Deleter: Sendable {
     /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error from
     ///   the server.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
-        let rows = try GigHiveError.reading(store.tokens(host: host, fileID: fileID)).filter { !$0.isSuperseded }
+        let rows = try GigHiveError.stored(store.tokens(host: host, fileID: fileID)).filter { !$0.isSuperseded }
         guard let newest = rows.first else {
             throw .withoutToken(fileID, host: host, in: store)
         }
@@ -33,7 +33,7 @@ public struct Deleter: Sendable {
             return newest
         }
         guard let match = rows.first(where: { $0.checksumSHA256 == asset.checksumSHA256 }) else {
-            throw GigHiveError(.idReused, fileID: fileID)
+            throw GigHiveError(.idReused).with(\.fileID, fileID)
         }
         return match
     }
@@ -104,18 +104,18 @@ public struct Deleter: Sendable {
     /// - Throws: `.adminUnverified` if that cannot be determined, `.idReused` if the ID belongs to a different file.
     private func verify(_ target: AdminDeletion) async throws(GigHiveError) -> Bool {
         guard !target.checksumSHA256.isEmpty else {
-            throw GigHiveError(.adminUnverified, detail: "the local entry has no checksum", fileID: target.fileID)
+            throw GigHiveError(.adminUnverified, detail: "the local entry has no checksum")
+                .with(\.fileID, target.fileID)
         }
         guard let asset = try await client.asset(target.fileID) else { return false }
         guard let checksum = asset.checksumSHA256, let size = asset.sizeBytes else {
             throw GigHiveError(
                 .adminUnverified,
-                detail: "the server reports no checksum or size",
-                fileID: target.fileID
-            )
+                detail: "the server reports no checksum or size"
+            ).with(\.fileID, target.fileID)
         }
         guard checksum == target.checksumSHA256, size == target.sizeBytes ?? size else {
-            throw GigHiveError(.idReused, detail: "its checksum is \(checksum)", fileID: target.fileID)
+            throw GigHiveError(.idReused, detail: "its checksum is \(checksum)").with(\.fileID, target.fileID)
         }
         return true
     }
@@ -211,11 +211,7 @@ public struct Deleter: Sendable {
         }
     }
 
-    private func unknown(_ error: GigHiveError) -> GigHiveError {
-        var error = error
-        error.field = "deletion"
-        return error
-    }
+    private func unknown(_ error: GigHiveError) -> GigHiveError { error.with(\.field, "deletion") }
 
     private func handleRejected(
         _ entry: TokenEntry,
@@ -233,7 +229,7 @@ public struct Deleter: Sendable {
         } catch {
             return failed(target, error)
         }
-        let invalid = GigHiveError(.invalidDeleteToken, httpStatus: status, fileID: entry.fileID)
+        let invalid = GigHiveError(.invalidDeleteToken, httpStatus: status).with(\.fileID, entry.fileID)
         switch await onInvalidToken(entry) {
         case .keep: return failed(target, invalid)
         case .remove: return removed(target, .entryRemoved, status)
@@ -290,22 +286,20 @@ public struct Deleter: Sendable {
                 }
             }
         } catch {
-            result.error = .store(error)
+            result.error = GigHiveError(error)
             if state == .entryRemoved { result.state = .failed }
         }
         return result
     }
 
     private func failed(_ target: AdminDeletion, _ error: GigHiveError) -> DeleteResult {
-        var error = error
-        error.fileID = target.fileID
-        return DeleteResult(
+        DeleteResult(
             fileID: target.fileID,
             state: .failed,
             entry: target.entry,
             host: host,
             httpStatus: error.httpStatus,
-            error: error
+            error: error.with(\.fileID, target.fileID)
         )
     }
 }

@@ -292,7 +292,7 @@ public struct MediaQuery: Sendable, Equatable {
     }
 
     private static func unavailable(_ field: String, _ detail: String) -> GigHiveError {
-        GigHiveError(.filterUnavailable, detail: detail, field: field)
+        GigHiveError(.filterUnavailable, detail: detail).with(\.field, field)
     }
 }
 

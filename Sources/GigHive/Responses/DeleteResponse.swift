@@ -33,7 +33,7 @@ struct DeleteResponse: Sendable, Equatable {
 
     /// The required login, according to a 400's message about the body: the server expects the body for the signed-in
     /// user, an admin's list or an uploader's token (gighive contract 5.3 and 5.4).
-    var neededLogin: GigHiveError.NeededLogin? {
+    var neededLogin: GigHiveErrorFacts.NeededLogin? {
         switch message {
         case "Expected JSON body with asset_ids array", "Expected JSON body with file_ids array": .uploader
         case "Expected JSON body with asset_id and delete_token", "Expected JSON body with file_id and delete_token":

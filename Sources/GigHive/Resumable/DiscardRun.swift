@@ -36,13 +36,13 @@ struct DiscardRun {
         defer { lock.release() }
         // The response to the upload may be on disk, but not adopted yet.
         _ = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory, owning: uploadID)
-        guard let row = try GigHiveError.reading(uploader.store.upload(uploadID)) else {
+        guard let row = try GigHiveError.stored(uploader.store.upload(uploadID)) else {
             throw .notDiscardable(recorder.record, "nothing left to discard")
         }
         recorder = UploadOutcomeRecorder(store: uploader.store, record: row)
         try Uploader.checkDiscardable(row, evenUnreachable: evenUnreachable, in: uploader.store, uploader.directory)
         if try uploader.mayBeFinalizing(row), await !isUnreachable() { throw Uploader.mayBeStored(row) }
-        if let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)) { try await removeBytes(tus) }
+        if let tus = try GigHiveError.stored(uploader.store.tusRecord(uploadID)) { try await removeBytes(tus) }
         recorder.end(.cancelled, nil)
         // A copy of standard input; if it remains, the next upload removes it.
         if row.identity == nil { try? SpoolFile.kept(for: uploadID, in: uploader.directory)?.remove() }
@@ -91,6 +91,6 @@ struct DiscardRun {
                 guard evenUnreachable else { throw .tus(error) }
             }
         }
-        try await GigHiveError.writing(await TusJournal(tus, store: uploader.store).forget())
+        try await GigHiveError.storing(await TusJournal(tus, store: uploader.store).forget())
     }
 }

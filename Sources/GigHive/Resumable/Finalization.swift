@@ -110,7 +110,7 @@ struct Finalization {
             guard case .end(let end) = step else { return .finished }
             return end
         } catch {
-            recorder.end(lostAt == nil ? .failed : .unknownOutcome, .store(error))
+            recorder.end(lostAt == nil ? .failed : .unknownOutcome, GigHiveError(error))
             return .finished
         }
     }

@@ -157,7 +157,8 @@ enum FinalizeVerdict: Sendable {
         if response.isOfDeletedFile {
             let detail = "the file was stored, and has been deleted from the server since"
             return .deleted(
-                GigHiveError(.uploadExpired, detail: detail, httpStatus: response.status, fileID: response.fileID)
+                GigHiveError(.uploadExpired, detail: detail, httpStatus: response.status)
+                    .with(\.fileID, response.fileID)
             )
         }
         if response.reportsStored {

@@ -16,13 +16,13 @@ extension Uploader {
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> UploadRecord? {
         guard let identity = upload.identity else { return nil }
-        let rows = try GigHiveError.reading(
+        let rows = try GigHiveError.stored(
             store.unfinishedTusUploads(path: upload.journalPath, identity: identity, host: client.server.scope)
         )
         for row in rows where row.identity != identity && row.isGuest == isGuest && upload.isForEvent(of: row) {
             guard try Self.isResumable(row, in: store), try !mayBeFinalizing(row), try isUnowned(row) else { continue }
             if try await hasSentBytes(of: row, upload, control, onEvent) { return row }
-            if try GigHiveError.reading(store.tusRecord(row.uploadID))?.tusIDs.isEmpty == false {
+            if try GigHiveError.stored(store.tusRecord(row.uploadID))?.tusIDs.isEmpty == false {
                 onEvent(.restarting(because: GigHiveError(.sourceChanged, path: upload.path, value: row.uploadID)))
             }
         }
@@ -40,7 +40,7 @@ extension Uploader {
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> Bool {
         guard row.transport == .tus, row.sizeBytes == upload.sizeBytes,
-            let parts = try GigHiveError.reading(store.tusRecord(row.uploadID))?.parts
+            let parts = try GigHiveError.stored(store.tusRecord(row.uploadID))?.parts
         else { return false }
         let sent = parts.compactMap { part in part.proofs.last.map { (start: part.start, proof: $0) } }
         guard !sent.isEmpty else { return false }
@@ -71,7 +71,7 @@ extension Uploader {
 
     /// Whether no running process owns a row.
     private func isUnowned(_ row: UploadRecord) throws(GigHiveError) -> Bool {
-        guard let lock = try GigHiveError.reading(UploadLock.acquire(row.uploadID, in: directory)) else { return false }
+        guard let lock = try GigHiveError.stored(UploadLock.acquire(row.uploadID, in: directory)) else { return false }
         lock.release()
         return true
     }

@@ -69,7 +69,7 @@ struct ResumeRun: Sendable {
     }
 
     private func tusRecord() throws(GigHiveError) -> TusRecord? {
-        try GigHiveError.reading(uploader.store.tusRecord(record.uploadID))
+        try GigHiveError.stored(uploader.store.tusRecord(record.uploadID))
     }
 
     private func checkAccess() throws(GigHiveError) {
@@ -81,7 +81,7 @@ struct ResumeRun: Sendable {
                 let detail = "it was started with a login, not a link"
                 throw GigHiveError(.notResumable, detail: detail, path: record.path)
             }
-            throw GigHiveError(.notResumable, path: record.path, field: "event_link", value: record.uploadID)
+            throw GigHiveError(.notResumable, path: record.path, value: record.uploadID).with(\.field, "event_link")
         }
         // The server would add the file to the link's event (gighive contract section 6).
         if let event = uploader.options.guest?.event,
@@ -119,7 +119,7 @@ struct ResumeRun: Sendable {
     static func missing(_ record: UploadRecord) -> GigHiveError {
         guard !record.isDirectoryUnknown else {
             let detail = "not found in the current directory"
-            return GigHiveError(.notResumable, detail: detail, path: record.path, field: "directory")
+            return GigHiveError(.notResumable, detail: detail, path: record.path).with(\.field, "directory")
         }
         return GigHiveError(.notResumable, detail: "the file is missing", path: record.path, value: record.uploadID)
     }
@@ -130,7 +130,7 @@ struct ResumeRun: Sendable {
     }
 
     private func keptInput() throws(GigHiveError) -> SpoolFile {
-        let spool = try GigHiveError.reading(SpoolFile.kept(for: record.uploadID, in: uploader.directory))
+        let spool = try GigHiveError.stored(SpoolFile.kept(for: record.uploadID, in: uploader.directory))
         guard let spool, spool.byteCount == record.sizeBytes else {
             let detail = "the copy of standard input no longer exists"
             throw GigHiveError(.notResumable, detail: detail, path: record.path, value: record.uploadID)

@@ -87,7 +87,7 @@ struct TusUploadRun {
             try await recorder.begin(upload.details)
             await sendUntilFinished(file, journal)
         } catch {
-            throw .store(error)
+            throw GigHiveError(error)
         }
     }
 

@@ -35,7 +35,7 @@ extension Uploader {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         guard record.state == .cancelled else { return }
-        guard try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty == false else {
+        guard try GigHiveError.stored(store.tusRecord(record.uploadID))?.tusIDs.isEmpty == false else {
             throw GigHiveError(.notResumable, detail: "nothing left to resume", path: record.path)
         }
     }
@@ -120,7 +120,7 @@ extension Uploader {
         case .planned, .sending, .sent, .unknownOutcome: return true
         case .failed, .cancelled: break
         }
-        return try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty == false
+        return try GigHiveError.stored(store.tusRecord(record.uploadID))?.tusIDs.isEmpty == false
     }
 
     /// Whether a multipart upload left by an exited process can only be discarded, as far as is known without reading
@@ -191,11 +191,11 @@ extension Uploader {
         _ directory: DataDirectory
     ) throws(GigHiveError) -> Bool {
         guard record.state == .cancelled,
-            try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty ?? true
+            try GigHiveError.stored(store.tusRecord(record.uploadID))?.tusIDs.isEmpty ?? true
         else { return false }
         // Standard input may have left a copy.
         guard record.identity == nil else { return true }
-        return try GigHiveError.reading(SpoolFile.kept(for: record.uploadID, in: directory)) == nil
+        return try GigHiveError.stored(SpoolFile.kept(for: record.uploadID, in: directory)) == nil
     }
 
     func mayBeFinalizing(_ record: UploadRecord) throws(GigHiveError) -> Bool {
@@ -207,7 +207,7 @@ extension Uploader {
     /// - Throws: `.storeUnusable`.
     public static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, !record.state.isFinished else { return false }
-        guard let tus = try GigHiveError.reading(store.tusRecord(record.uploadID)) else { return false }
+        guard let tus = try GigHiveError.stored(store.tusRecord(record.uploadID)) else { return false }
         return tus.finalizeStartedAt != nil || tus.mayBeStored
     }
 

@@ -89,7 +89,7 @@ struct EarlierUploads {
             let state = try await uploader.client.guestState(receipt)
             if let state, !isHidden {
                 let standing = GuestStanding(state: state.rawValue, notedAt: uploader.now())
-                try GigHiveError.reading(uploader.store.note(standing, of: row.uploadID))
+                try GigHiveError.stored(uploader.store.note(standing, of: row.uploadID))
             }
             guard state == .approved else { return nil }
             result.guestState = isHidden ? .hidden : state
@@ -131,7 +131,7 @@ struct EarlierUploads {
     }
 
     private func sentFromHere(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
-        let sent = try GigHiveError.reading(uploader.store.uploads(checksumSHA256: checksum, host: host))
+        let sent = try GigHiveError.stored(uploader.store.uploads(checksumSHA256: checksum, host: host))
         var queried: Set<Int64> = []
         for row in sent where upload.isForEvent(of: row) && row.state.isStored {
             guard let fileID = row.fileID, queried.insert(fileID).inserted, try !isRemoved(fileID, checksum),
@@ -235,7 +235,7 @@ struct EarlierUploads {
     }
 
     private func isRemoved(_ fileID: Int64, _ checksum: String) throws(GigHiveError) -> Bool {
-        try GigHiveError.reading(uploader.store.isRemoved(host: host, fileID: fileID, checksumSHA256: checksum))
+        try GigHiveError.stored(uploader.store.isRemoved(host: host, fileID: fileID, checksumSHA256: checksum))
     }
 }
 
@@ -252,7 +252,7 @@ extension Uploader {
     /// The rows in the journal for the same file on this server.
     func rows(of upload: PreparedUpload) throws(GigHiveError) -> [UploadRecord] {
         guard let identity = upload.identity else { return [] }
-        return try GigHiveError.reading(store.uploads(identity: identity, host: client.server.scope))
+        return try GigHiveError.stored(store.uploads(identity: identity, host: client.server.scope))
     }
 
     /// An unfinished upload over tus of the same file to the same event that can be resumed.
@@ -300,7 +300,7 @@ struct DuplicateCheck: Sendable {
             do throws(GigHiveError) {
                 guard let asset = try await uploader.client.asset(fileID) else {
                     let detail = "the server refused the file as a duplicate of \(fileID), which does not exist"
-                    return .contradicted(GigHiveError(.unexpectedResponse, detail: detail, fileID: fileID))
+                    return .contradicted(GigHiveError(.unexpectedResponse, detail: detail).with(\.fileID, fileID))
                 }
                 if let sent = checksum, let stored = asset.checksumSHA256, stored != sent {
                     return .contradicted(otherBytes(sent, stored, fileID))
@@ -320,7 +320,7 @@ struct DuplicateCheck: Sendable {
 
     private func otherBytes(_ sent: String, _ stored: String, _ fileID: Int64) -> GigHiveError {
         let detail = "the server refused \(sent) as a duplicate of other bytes, \(stored)"
-        return GigHiveError(.unexpectedResponse, detail: detail, fileID: fileID)
+        return GigHiveError(.unexpectedResponse, detail: detail).with(\.fileID, fileID)
     }
 
     private func listed(

@@ -294,9 +294,9 @@ struct UploadResolution {
             guard record.isGuest else {
                 throw GigHiveError(.notResumable, detail: "it requires a login", path: record.path)
             }
-            throw GigHiveError(.notResumable, path: record.path, field: "event_link", value: record.uploadID)
+            throw GigHiveError(.notResumable, path: record.path, value: record.uploadID).with(\.field, "event_link")
         }
-        guard let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)),
+        guard let tus = try GigHiveError.stored(uploader.store.tusRecord(uploadID)),
             let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),
             let details = details ?? UploadDetails(recorder.record.fields)
         else {
@@ -326,7 +326,7 @@ struct UploadResolution {
         case .sendAgain(let error): recorder.end(.failed, error)
         case .dead(let error):
             let journal = TusJournal(tus, store: uploader.store, now: uploader.now)
-            try await GigHiveError.writing(await journal.forget())
+            try await GigHiveError.storing(await journal.forget())
             recorder.end(.failed, error)
         }
     }
@@ -337,10 +337,9 @@ struct UploadResolution {
         let kept = try? KeptResponses(store: uploader.store, directory: uploader.directory).list()
         recorder.result.error = GigHiveError(
             .tokenNotStored,
-            detail: "the response contains a token but no ID",
-            fileID: recorder.record.fileID,
-            rescuePath: kept?.first { $0.uploadID == uploadID && $0.hasToken }?.path
-        )
+            detail: "the response contains a token but no ID"
+        ).with(\.fileID, recorder.record.fileID)
+            .with(\.rescuePath, kept?.first { $0.uploadID == uploadID && $0.hasToken }?.path)
     }
 
     /// Adopts stored responses, and reads the row again.
@@ -350,7 +349,7 @@ struct UploadResolution {
             directory: uploader.directory,
             owning: uploadID
         )
-        if let record = try GigHiveError.reading(uploader.store.upload(uploadID)) {
+        if let record = try GigHiveError.stored(uploader.store.upload(uploadID)) {
             recorder = UploadOutcomeRecorder(store: uploader.store, record: record)
         }
         return warnings
@@ -394,14 +393,9 @@ struct UploadResolution {
             // The server has confirmed the file; a listing without it is no reason to give up its token.
             break
         case .present, .absent:
-            var error = GigHiveError(
-                .connectionLost,
-                detail: "the upload was interrupted and its event does not have the file",
-                isRetryable: true,
-                path: record.path
-            )
-            error.details = details
-            error.server = record.baseURL
+            let detail = "the upload was interrupted and its event does not have the file"
+            let error = GigHiveError(.connectionLost, detail: detail, isRetryable: true, path: record.path)
+                .with(\.details, details).with(\.server, record.baseURL)
             recorder.end(.failed, error)
         case .noResponse(let reason):
             recorder.end(.unknownOutcome, GigHiveError(.unknownOutcome).asUnknownOutcome(reason))

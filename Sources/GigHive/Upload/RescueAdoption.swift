@@ -32,7 +32,7 @@ public enum RescueAdoption {
                 if let warning { warnings.append(warning) }
             }
         } catch {
-            throw .store(error)
+            throw GigHiveError(error)
         }
         return warnings
     }

@@ -209,7 +209,7 @@ struct DetailRule {
     }
 
     private func invalid(_ value: String, _ rule: String, limit: Int64? = nil) -> GigHiveError {
-        GigHiveError(.invalidDetail, detail: rule, field: field, value: value, limit: limit)
+        GigHiveError(.invalidDetail, detail: rule, value: value, limit: limit).with(\.field, field)
     }
 }
 

@@ -59,7 +59,7 @@ extension UploadOutcomeRecorder {
 
     /// Writes the intent.
     mutating func plan(isUrgent: Bool) async throws(GigHiveError) {
-        try await GigHiveError.writing(await store.plan(record, isUrgent: isUrgent))
+        try await GigHiveError.storing(await store.plan(record, isUrgent: isUrgent))
         isPlanned = true
     }
 
@@ -67,7 +67,7 @@ extension UploadOutcomeRecorder {
     mutating func renewIntent() async throws(GigHiveError) {
         record.updatedAt = now()
         let change = UploadChange(state: record.state, updatedAt: record.updatedAt)
-        try await GigHiveError.writing(await store.note(record.uploadID, change))
+        try await GigHiveError.storing(await store.note(record.uploadID, change))
     }
 
     /// Removes the intent, because nothing is sent. An intent that cannot be removed is resolved like the intent of a
@@ -208,7 +208,10 @@ extension UploadOutcomeRecorder {
             return
         }
         let detail = "the response with its token was lost, or the server already had the file in another event"
-        end(.tokenLost, GigHiveError(.tokenLost, detail: detail, httpStatus: response.status, fileID: response.fileID))
+        end(
+            .tokenLost,
+            GigHiveError(.tokenLost, detail: detail, httpStatus: response.status).with(\.fileID, response.fileID)
+        )
     }
 
     /// The server has stored a guest's upload, and the only response with the receipt was lost.
@@ -268,7 +271,7 @@ extension UploadOutcomeRecorder {
                 leaveUnstored(token, error.detail, error, rescuePath)
                 return
             }
-            result.error = .store(error)
+            result.error = GigHiveError(error)
         }
         result.state = state
         result.error = problem ?? result.error ?? unusable
@@ -294,10 +297,8 @@ extension UploadOutcomeRecorder {
         GigHiveError(
             .tokenNotStored,
             detail: "the server sent an invalid token",
-            httpStatus: result.httpStatus,
-            fileID: result.fileID,
-            rescuePath: rescuePath
-        )
+            httpStatus: result.httpStatus
+        ).with(\.fileID, result.fileID).with(\.rescuePath, rescuePath)
     }
 
     private mutating func describe(_ response: UploadResponse) {
@@ -327,29 +328,25 @@ extension UploadOutcomeRecorder {
                 : GigHiveError(
                     .unexpectedResponse,
                     detail: "the server responded before the whole file was sent",
-                    httpStatus: response.status,
-                    fileID: response.fileID
-                )
+                    httpStatus: response.status
+                ).with(\.fileID, response.fileID)
         }
         if let stored = response.checksumSHA256, stored != sent {
             return GigHiveError(
                 .checksumMismatch,
                 detail: "sent \(sent), the server has \(stored)\(response.fileID.map { " as \($0)" } ?? "")",
                 httpStatus: response.status,
-                value: stored,
-                fileID: response.fileID,
-                neededLogin: response.deleteToken == nil && response.guest == nil ? .admin : nil
-            )
+                value: stored
+            ).with(\.fileID, response.fileID)
+                .with(\.neededLogin, response.deleteToken == nil && response.guest == nil ? .admin : nil)
         }
         guard isSourceUnchanged else {
             return GigHiveError(
                 .sourceChanged,
                 detail: "the file was modified during the upload",
                 httpStatus: response.status,
-                path: record.path,
-                fileID: response.fileID,
-                neededLogin: response.deleteToken == nil ? .admin : nil
-            )
+                path: record.path
+            ).with(\.fileID, response.fileID).with(\.neededLogin, response.deleteToken == nil ? .admin : nil)
         }
         return nil
     }
@@ -367,10 +364,8 @@ extension UploadOutcomeRecorder {
             .tokenNotStored,
             detail: detail,
             httpStatus: result.httpStatus,
-            fileID: result.fileID,
-            rescuePath: rescuePath,
-            store: error
-        )
+            underlying: error
+        ).with(\.fileID, result.fileID).with(\.rescuePath, rescuePath)
         // Only the rescue file matters; the row is updated for `uploads status`. A repeated call does not change the
         // row's time.
         guard record.state != .finalized || record.fileID != result.fileID else { return }
@@ -381,7 +376,7 @@ extension UploadOutcomeRecorder {
         do {
             try store.update(record.uploadID, change)
         } catch {
-            result.error = result.error ?? .store(error)
+            result.error = result.error ?? GigHiveError(error)
         }
     }
 }
@@ -407,8 +402,8 @@ extension UploadOutcomeRecorder {
             let cause = reason.detail.isEmpty ? "" : ": \(reason.detail)"
             let detail = "the server already has the file as \(fileID), but its event could not be checked\(cause)"
             result.fileID = fileID
-            var error = GigHiveError(.unknownOutcome, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
-            error.field = "event"
+            let error = GigHiveError(.unknownOutcome, detail: detail, httpStatus: record.httpStatus)
+                .with(\.fileID, fileID).with(\.field, "event")
             end(.unknownOutcome, error)
         case .contradicted(let error):
             var error = error
@@ -429,7 +424,7 @@ extension UploadOutcomeRecorder {
     private mutating func endAsRefusedDuplicate(of fileID: Int64?, isInNoEvent: Bool = false) {
         result.fileID = fileID
         result.hasDeleteToken = !knownTokens(fileID: fileID, checksum: record.checksumSHA256).isEmpty
-        var error = GigHiveError(.refusedDuplicate, httpStatus: record.httpStatus, fileID: fileID)
+        var error = GigHiveError(.refusedDuplicate, httpStatus: record.httpStatus).with(\.fileID, fileID)
         if isInNoEvent {
             error.detail = "the server lists it in no event"
             error.field = "event"
@@ -525,9 +520,8 @@ extension UploadOutcomeRecorder {
                     .tokenLost,
                     detail: [cause?.detail ?? "", noEvent].filter { !$0.isEmpty }.joined(separator: "; "),
                     httpStatus: cause?.httpStatus,
-                    fileID: result.fileID,
-                    transport: cause?.transport
-                )
+                    underlying: cause?.transport
+                ).with(\.fileID, result.fileID)
             )
         } else {
             end(.done, nil)
@@ -578,7 +572,7 @@ extension UploadOutcomeRecorder {
             unconfirmed = nil
             result.hasDeleteToken = true
         } catch {
-            result.error = result.error ?? .store(error)
+            result.error = result.error ?? GigHiveError(error)
         }
     }
 }

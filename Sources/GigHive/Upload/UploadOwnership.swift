@@ -30,7 +30,7 @@ enum UploadOwnership {
         detail: String,
         path: [UInt8]
     ) throws(GigHiveError) -> UploadLock {
-        guard let lock = try GigHiveError.reading(UploadLock.acquire(name, in: directory)) else {
+        guard let lock = try GigHiveError.stored(UploadLock.acquire(name, in: directory)) else {
             throw GigHiveError(.uploadInProgress, detail: detail, isRetryable: true, path: path)
         }
         return lock

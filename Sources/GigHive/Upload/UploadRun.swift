@@ -67,7 +67,7 @@ struct UploadRun {
                 guard await mayBegin() else { throw GigHiveError(.cancelled) }
                 file = try upload.open()
                 if let mismatch = upload.mismatch(of: file) { recorder.result.warnings.append(mismatch) }
-                rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: recorder.record.uploadID))
+                rescue = try GigHiveError.stored(uploader.rescueLog.reserve(for: recorder.record.uploadID))
             } catch {
                 await recorder.withdrawIntent()
                 throw error
@@ -168,7 +168,7 @@ struct UploadRun {
                 if !control.isStopRequested, let failure = uploader.runFailure?() {
                     recorder.end(.failed, failure)
                 } else {
-                    recorder.end(.cancelled, GigHiveError(.cancelled, transport: again.error.transport))
+                    recorder.end(.cancelled, GigHiveError(.cancelled, underlying: again.error.transport))
                 }
                 break
             }
@@ -181,7 +181,7 @@ struct UploadRun {
                     try await rescue.reset()
                 }
             } catch {
-                recorder.end(.failed, .store(error))
+                recorder.end(.failed, GigHiveError(error))
                 break
             }
             recorder.reopen()
@@ -313,7 +313,7 @@ struct UploadRun {
                     .sourceChanged,
                     detail: "the file was modified during the upload",
                     path: upload.path,
-                    transport: error.transport
+                    underlying: error.transport
                 )
             )
         } else if mayRepeat, file.isUnchanged,

@@ -7,36 +7,13 @@ internal import MediaSystem
 
 extension CaptureError {
     init(_ error: StoreError) {
-        let code: OutcomeCode =
-            switch error.kind {
-            case .full: .diskFull
-            case .busy: .busy
-            default: .storeUnusable
-            }
-        self.init(
-            code,
-            detail: error.description,
-            isRetryable: code == .busy,
-            path: Array(error.path.utf8),
-            underlying: error
-        )
+        let (isBusy, path) = (error.kind == .busy, Array(error.path.utf8))
+        let code: OutcomeCode = error.kind == .full ? .diskFull : isBusy ? .busy : .storeUnusable
+        self.init(code, detail: error.description, isRetryable: isBusy, path: path, underlying: error)
     }
 
     static func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(CaptureError) -> Value {
         do throws(StoreError) { return try value() } catch { throw CaptureError(error) }
-    }
-
-    static func reading<Value>(_ value: @autoclosure () throws(SourceFileError) -> Value) throws(CaptureError) -> Value
-    {
-        do throws(SourceFileError) { return try value() } catch { throw CaptureError(error) }
-    }
-
-    init(_ error: SourceFileError) {
-        guard error.kind != .isDirectory else {
-            self.init(.notRegularFile, detail: error.reason, path: error.path)
-            return
-        }
-        self.init(error.code, detail: error.detail, path: error.path)
     }
 
     init(hashing path: [UInt8], _ error: any Error) {

@@ -231,10 +231,9 @@ extension CaptureExchange {
             .unknownOutcome,
             detail: "querying the server failed: \(cause.description)",
             httpStatus: cause.httpStatus,
-            serverCode: cause.serverCode,
             isRetryable: cause.isRetryable,
             underlying: cause
-        )
+        ).with(\.serverCode, cause.serverCode)
     }
 }
 

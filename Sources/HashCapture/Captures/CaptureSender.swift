@@ -108,7 +108,7 @@ struct CaptureSender: Sendable {
 extension CaptureError {
     /// The server's time, if it rejected the request because of a wrong clock.
     var serverTime: Date? {
-        guard code == .clockWrong, let seconds = value.flatMap(HTTPDate.parse) else { return nil }
+        guard self.code == .clockWrong, let seconds = self.value.flatMap(HTTPDate.parse) else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 }

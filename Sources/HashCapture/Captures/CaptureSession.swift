@@ -310,9 +310,8 @@ extension CaptureSession {
         guard let known, counter.last < known else { return nil }
         return CaptureError(
             .counterOutdated,
-            detail: "it is at \(counter.last), but a capture was signed with \(known)",
-            keyProvider: device.keySource.provider
-        )
+            detail: "it is at \(counter.last), but a capture was signed with \(known)"
+        ).with(\.keyProvider, device.keySource.provider)
     }
 
     /// Records that the key could not be opened. This is not a signing failure: nothing was to be signed yet, and the

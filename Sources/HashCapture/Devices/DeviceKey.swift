@@ -30,7 +30,7 @@ struct DeviceKey: Sendable {
         let signer = try await signer(at: device.keySource, publicKey: registered)
         guard signer.publicKey == registered else {
             let provider = device.keySource.provider
-            throw CaptureError(.keyUnusable, detail: "it is not the registered key", keyProvider: provider)
+            throw CaptureError(.keyUnusable, detail: "it is not the registered key").with(\.keyProvider, provider)
         }
         return signer
     }
@@ -152,7 +152,8 @@ struct DeviceKey: Sendable {
             return try value()
         } catch {
             let detail = error.detail
-            throw CaptureError(.keyUnusable, detail: detail, value: place, keyProvider: provider, underlying: error)
+            throw CaptureError(.keyUnusable, detail: detail, value: place, underlying: error)
+                .with(\.keyProvider, provider)
         }
     }
 }
@@ -177,7 +178,7 @@ struct KeySigner: CaptureSigner {
         do throws(CryptoError) {
             signature = provider == nil ? try work() : try await BlockingWork.run(work)
         } catch {
-            throw CaptureError(.signingFailed, detail: error.detail, keyProvider: provider, underlying: error)
+            throw CaptureError(.signingFailed, detail: error.detail, underlying: error).with(\.keyProvider, provider)
         }
         guard publicKey.isValid(signature, of: message) else {
             throw CaptureError(.signingFailed, detail: "the key produced an invalid signature")

@@ -335,7 +335,7 @@ struct LoginRun: Sendable {
 extension PhotoSyncError {
     /// Whether a login that failed with this error may still have replaced the key: it was sent and not refused.
     fileprivate var mayHaveRotatedKey: Bool {
-        switch code {
+        switch self.code {
         case .transport: transport?.metrics.bodyComplete ?? true
         case .serverError, .unexpectedResponse, .cancelled: true
         default: false

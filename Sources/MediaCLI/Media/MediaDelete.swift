@@ -208,9 +208,8 @@ struct MediaDeletionRun: Sendable {
             outcome.result.state = .failed
             outcome.result.error = GigHiveError(
                 .adminUnverified,
-                detail: "the server does not report a checksum",
-                fileID: file.fileID
-            )
+                detail: "the server does not report a checksum"
+            ).with(\.fileID, file.fileID)
             return outcome
         }
         outcome.result.state = .planned

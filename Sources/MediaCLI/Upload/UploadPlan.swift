@@ -183,10 +183,9 @@ struct DetailPlan: Sendable {
             throw GigHiveError(
                 .invalidDetail,
                 detail: "at most 255 bytes of UTF-8 are allowed with an event link",
-                field: "label",
                 value: label,
                 limit: 255
-            )
+            ).with(\.field, "label")
         }
         return label
     }

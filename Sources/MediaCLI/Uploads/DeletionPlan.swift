@@ -175,10 +175,10 @@ extension DeleteRun {
         }
         guard let asset = try await client.asset(fileID) else { throw UserFacingError.noSuchMedia(fileID) }
         guard let checksum = asset.checksumSHA256 else {
-            throw GigHiveError(.adminUnverified, detail: "the server does not report a checksum", fileID: fileID)
+            throw GigHiveError(.adminUnverified, detail: "the server does not report a checksum").with(\.fileID, fileID)
         }
         guard checksum == known ?? checksum else {
-            throw GigHiveError(.idReused, detail: "its checksum is \(checksum)", fileID: fileID)
+            throw GigHiveError(.idReused, detail: "its checksum is \(checksum)").with(\.fileID, fileID)
         }
         return AdminCandidate(
             host: host,
@@ -323,7 +323,7 @@ struct GuestHiding: Sendable {
         _ servers: ServerSession
     ) async throws -> (client: GigHiveClient, receipt: GuestReceipt) {
         guard let receipt = try store.guestReceipt(record.uploadID) else {
-            throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
+            throw GigHiveError(.noDeleteToken).with(\.fileID, upload.fileID)
         }
         return (try await servers.guestClient(for: try ServerURL(record.baseURL)), receipt)
     }

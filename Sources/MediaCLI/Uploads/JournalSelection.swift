@@ -129,7 +129,7 @@ struct UploaderSource: Sendable {
     /// - Throws: `GigHiveError` if no event link was given.
     func guestOptions(for record: UploadRecord) throws -> GuestOptions {
         guard let guest, guest.isGuest else {
-            throw GigHiveError(.notResumable, path: record.path, field: "event_link")
+            throw GigHiveError(.notResumable, path: record.path).with(\.field, "event_link")
         }
         return guest
     }

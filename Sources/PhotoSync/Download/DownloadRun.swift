@@ -150,7 +150,7 @@ struct DownloadRun: Sendable {
         let rest = wanted.filter { copies[$0.photo.id] == nil }
         guard !rest.isEmpty else { return [] }
         try DownloadTarget.requireWritable(target)
-        return try await PhotoSyncError.storing { () async throws(StoreError) in try await planner.plan(rest) }
+        return try await PhotoSyncError.storing(await planner.plan(rest))
     }
 }
 
@@ -216,7 +216,7 @@ extension DownloadItem {
     }
 
     init(unknown id: String) {
-        let error = PhotoSyncError(.unknownPhoto, detail: "not in the index", value: id, photoID: id)
+        let error = PhotoSyncError(.unknownPhoto, detail: "not in the index", value: id).with(\.photoID, id)
         self.init(id: id, state: .failed, error: error)
     }
 
@@ -231,7 +231,7 @@ extension DownloadItem {
             case .changed: (.changedSinceUpload, "the local copy was changed")
             case .inaccessible(let reason): (.fileUnreadable, reason)
             }
-        error = PhotoSyncError(code, detail: detail, path: copy.path, photoID: photo.id)
+        error = PhotoSyncError(code, detail: detail, path: copy.path).with(\.photoID, photo.id)
     }
 
     mutating func describe(_ copy: PhotoCopy) {

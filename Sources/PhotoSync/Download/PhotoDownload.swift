@@ -273,17 +273,17 @@ struct PhotoDownload {
 extension PhotoSyncError {
     /// Whether all other photos would fail with the same error.
     func endsDownloads(_ options: Download.Options) -> Bool {
-        switch code {
+        switch self.code {
         case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
         case .transport: transport?.isBeforeRequest == true
         // Past the time limit of an outage, each additional photo would wait just as long.
-        case .serverError: isRetryable && options.retry.timeLimit != nil
+        case .serverError: self.isRetryable && options.retry.timeLimit != nil
         default: false
         }
     }
 
     /// A 206 with a range other than the requested one.
-    fileprivate var isStaleRange: Bool { code == .unexpectedResponse && httpStatus == 206 }
+    fileprivate var isStaleRange: Bool { self.code == .unexpectedResponse && self.httpStatus == 206 }
 }
 
 extension PhotoDownload {
@@ -328,9 +328,7 @@ extension PhotoDownload {
                 guard error.code == .targetExists else { throw error }
             }
             let taken = plan
-            plan = try await PhotoSyncError.storing { () async throws(StoreError) in
-                try await context.planner.rename(taken)
-            }
+            plan = try await PhotoSyncError.storing(await context.planner.rename(taken))
         }
     }
 
@@ -375,7 +373,7 @@ extension PhotoDownload {
     }
 
     func keep(_ copy: PhotoCopy) async throws(PhotoSyncError) {
-        try await PhotoSyncError.storing { () async throws(StoreError) in try await library.keep([copy]) }
+        try await PhotoSyncError.storing(await library.keep([copy]))
     }
 
     func status(of file: PartialFile) throws(PhotoSyncError) -> FileIdentity {

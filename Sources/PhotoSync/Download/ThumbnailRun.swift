@@ -75,7 +75,7 @@ struct ThumbnailRun: Sendable {
     /// Validates the ID, which is untrusted server text.
     private static func name(of id: String) throws(PhotoSyncError) -> String {
         guard id.wholeMatch(of: /[0-9A-Za-z][0-9A-Za-z_-]{0,99}/) != nil else {
-            throw PhotoSyncError(.unexpectedResponse, detail: "the ID is not a file name", photoID: id)
+            throw PhotoSyncError(.unexpectedResponse, detail: "the ID is not a file name").with(\.photoID, id)
         }
         return "\(id).thumbnail.jpg"
     }
@@ -103,7 +103,7 @@ struct ThumbnailRun: Sendable {
             )
         else {
             (item.state, item.path) = (.unavailable, nil)
-            if isOfIDs { item.error = PhotoSyncError(.thumbnailUnavailable, photoID: photo.id) }
+            if isOfIDs { item.error = PhotoSyncError(.thumbnailUnavailable).with(\.photoID, photo.id) }
             return
         }
         item.bytesReceived = Int64(bytes.count)
@@ -135,7 +135,7 @@ struct ThumbnailRun: Sendable {
                     Result { () throws(FileWriteError) in try file.write(buffer, at: 0) }
                 }.get()
             }
-            let structure = PhotoStructure(of: try .opened(file.path))
+            let structure = PhotoStructure(of: try PhotoSyncError.reading(SourceFile(path: file.path)))
             guard structure.format == .jpeg, structure.integrity == .intact else {
                 throw PhotoSyncError(.unexpectedResponse, detail: "the thumbnail is not a complete JPEG")
             }

@@ -81,7 +81,7 @@ extension PhotoDownload {
         item.path = file.directory.path(of: Array(name.utf8))
         item.sizeBytes = published?.size
         item.sha256 = digest
-        item.error = PhotoSyncError(.unverifiedPhoto, detail: reason, path: item.path, photoID: photo.id)
+        item.error = PhotoSyncError(.unverifiedPhoto, detail: reason, path: item.path).with(\.photoID, photo.id)
     }
 
     /// Removes the file that an earlier run could not verify, unless it has since been modified.

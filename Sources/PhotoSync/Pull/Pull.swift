@@ -212,7 +212,7 @@ extension SyncRun.Kind {
 }
 
 extension PhotoSyncError {
-    fileprivate var isInconsistency: Bool { code == .listingIncomplete || code == .repeatedCursor }
+    fileprivate var isInconsistency: Bool { self.code == .listingIncomplete || self.code == .repeatedCursor }
 }
 
 extension PullResult {
@@ -310,12 +310,8 @@ extension PhotoSyncError {
         case let error as PhotoSyncError:
             return error
         case let error as StoreError:
-            var own = PhotoSyncError(error)
-            if error.kind == .busy {
-                own.code = .busy
-                own.isRetryable = true
-            }
-            return own
+            guard error.kind == .busy else { return PhotoSyncError(error) }
+            return PhotoSyncError(.busy, detail: error.description, isRetryable: true, underlying: error)
         default:
             return PhotoSyncError(.internalError, detail: "\(error)")
         }

@@ -122,9 +122,8 @@ public struct DeletionAcceptance: Sendable {
         let isThere = FileIdentity(ofRegularFile: target) != nil || FileWalk.isDirectory(target)
         let error = PhotoSyncError(
             isKnown || isThere ? .photoNotDeleted : .unknownPhoto,
-            value: id,
-            photoID: id
-        )
+            value: id
+        ).with(\.photoID, id)
         return Item(target: target, state: .failed, error: error)
     }
 

@@ -87,7 +87,7 @@ struct PhotoSender: Sendable {
     }
 
     private func open(_ photo: PhotoToSend) throws(PhotoSyncError) -> SourceFile {
-        let file = try SourceFile.opened(photo.candidate.path)
+        let file = try PhotoSyncError.reading(SourceFile(path: photo.candidate.path))
         guard file.status == photo.digest.identity else { throw changed(photo, while: "it was queued") }
         return file
     }
@@ -133,7 +133,9 @@ struct PhotoSender: Sendable {
         _ gauge: SendGauge
     ) async throws(PhotoSyncError) -> PhotoReceipt {
         let upload = PhotoUpload(
-            content: try file.content(),
+            content: try PhotoSyncError.reading(
+                FileContent(owning: file.duplicateDescriptor(), byteCount: file.status.size)
+            ),
             fileName: photo.candidate.fileName,
             takenAt: takenAt,
             deviceID: deviceID
@@ -196,7 +198,7 @@ final class FileReader {
 
     /// Throws if the file changes while it is read.
     func digest(of path: [UInt8]) throws(PhotoSyncError) -> TreeHashing.Digest {
-        let file = try SourceFile.opened(path)
+        let file = try PhotoSyncError.reading(SourceFile(path: path))
         hasher.reset()
         try read(file)
         guard let status = try? file.currentStatus(), status == file.status else {
@@ -223,7 +225,7 @@ final class FileReader {
                 let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
                 got = try FileBytes.read(file.descriptor, at: done, into: window)
             } catch {
-                throw PhotoSyncError.source(SourceFileError(.io(errno: error.code), path: file.path))
+                throw PhotoSyncError(SourceFileError(.io(errno: error.code), path: file.path))
             }
             guard got > 0 else {
                 throw PhotoSyncError(.sourceChanged, detail: "the file was truncated", path: file.path)
@@ -253,7 +255,9 @@ enum PhotoDate {
     }
 
     /// - Throws: `PhotoSyncError`, including for a file that cannot be opened.
-    static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime { try of(.opened(path)) }
+    static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime {
+        try of(PhotoSyncError.reading(SourceFile(path: path)))
+    }
 
     /// Does not use 64-bit nanoseconds, which overflow in the year 2262.
     private static func modification(of descriptor: Int32) -> Int64? {

@@ -104,14 +104,14 @@ extension PushRun {
                 item.state = .failed
             } else {
                 item.state = .changed
-                item.error = PhotoSyncError(.changedSinceUpload, path: item.path, photoID: copy.photoID)
+                item.error = PhotoSyncError(.changedSinceUpload, path: item.path).with(\.photoID, copy.photoID)
             }
             return item
         }
     }
 
     func endChanged(_ photo: PhotoToSend, photoID: String) {
-        let error = PhotoSyncError(.changedSinceUpload, path: photo.candidate.path, photoID: photoID)
+        let error = PhotoSyncError(.changedSinceUpload, path: photo.candidate.path).with(\.photoID, photoID)
         end(photo.item(.changed, photoID: photoID, error: error))
     }
 }

@@ -75,7 +75,7 @@ extension PushRun {
             await Result<Int64, PhotoSyncError>(awaiting: { () async throws(PhotoSyncError) in
                 switch try await client.storedFile(of: id, control: control) {
                 case .present(let byteCount): return byteCount
-                case .missing: throw PhotoSyncError(.undeliverable, photoID: id)
+                case .missing: throw PhotoSyncError(.undeliverable).with(\.photoID, id)
                 }
             })
         }

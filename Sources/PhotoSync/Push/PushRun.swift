@@ -204,7 +204,9 @@ final class PushRun {
         while true {
             var nothing = PushBlock([])
             try await confirm([], &nothing)
-            for sent in unconfirmed { endUnconfirmed(sent, error: PhotoSyncError(.notOwned, photoID: sent.receipt.id)) }
+            for sent in unconfirmed {
+                endUnconfirmed(sent, error: PhotoSyncError(.notOwned).with(\.photoID, sent.receipt.id))
+            }
             unconfirmed = []
             guard !repeats.isEmpty else { return }
             try await endRepeats()
@@ -349,9 +351,8 @@ extension PushRun {
             let error = PhotoSyncError(
                 .checksumMismatch,
                 detail: "the server has different bytes than were sent",
-                path: sent.photo.candidate.path,
-                photoID: record.id
-            )
+                path: sent.photo.candidate.path
+            ).with(\.photoID, record.id)
             return sent.item(.failed, photoID: record.id, error: error)
         }
         // A repeated upload is a duplicate of the attempt whose response was lost.
@@ -475,9 +476,8 @@ extension PushRun {
             try await own.remember(isOwned: false)
             throw PhotoSyncError(
                 .ownershipDefect,
-                detail: "the server does not record the owner of the photo",
-                photoID: sent.receipt.id
-            )
+                detail: "the server does not record the owner of the photo"
+            ).with(\.photoID, sent.receipt.id)
         }
         isOwnershipVerified = true
         try await own.remember(isOwned: true)
@@ -487,11 +487,11 @@ extension PushRun {
 
 extension PhotoSyncError {
     /// Whether the server or its database is unreachable.
-    fileprivate var isOutage: Bool { code == .transport || (code == .serverError && isRetryable) }
+    fileprivate var isOutage: Bool { self.code == .transport || (self.code == .serverError && self.isRetryable) }
 
     /// Whether all other uploads would fail with the same error (photosync contract 1.1, 3.1 and section 0).
     fileprivate var concernsEveryFile: Bool {
-        switch code {
+        switch self.code {
         case .unauthorized, .forbidden, .setupRequired, .invalidDevice, .redirected, .notLoggedIn: true
         default: false
         }

@@ -67,16 +67,14 @@ struct ServerRefusal {
 
     func error(of call: Call = .ordinary) -> PhotoSyncError {
         let outcome = outcome(of: call)
-        var error = PhotoSyncError(
+        return PhotoSyncError(
             outcome.code,
             detail: sentence.isEmpty ? head.refusalSummary : KnownSecrets.masked(sentence),
             httpStatus: head.status,
             isRetryable: outcome.isRetryable,
             value: (300..<400).contains(head.status)
                 ? head.value(of: "Location").map(ServerText.sentence) : isSetupGate ? setupPlace : nil
-        )
-        error.needsPassword = head.status == 401 && isBasicOffered
-        return error
+        ).with(\.needsPassword, head.status == 401 && isBasicOffered)
     }
 
     private var isBasicOffered: Bool {

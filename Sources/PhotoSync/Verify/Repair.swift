@@ -213,7 +213,7 @@ public struct Repair: Sendable {
     ///   modified.
     private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Item.State {
         guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
-        let file = try SourceFile.opened(path)
+        let file = try PhotoSyncError.reading(SourceFile(path: path))
         // This is checked even if the file seems unchanged: its bytes must match the upload.
         guard try await Self.digest(of: file) == item.photo.sha256 else { return .noOriginal }
         // Only a failure may stop the repair between deletion and upload.
@@ -234,7 +234,7 @@ public struct Repair: Sendable {
             throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was being sent", path: path)
         }
         guard case .present(let byteCount) = try await ownFile(receipt, path), byteCount > 0 else {
-            throw PhotoSyncError(.undeliverable, detail: "even after the upload", photoID: receipt.id)
+            throw PhotoSyncError(.undeliverable, detail: "even after the upload").with(\.photoID, receipt.id)
         }
         if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
         try await record(copies, as: receipt.id)
@@ -251,7 +251,7 @@ public struct Repair: Sendable {
             return try await account.client.storedFile(of: receipt.id)
         } catch {
             guard error.code == .forbidden else { throw error }
-            guard !receipt.isDuplicate else { throw PhotoSyncError(.notOwned, path: path, photoID: receipt.id) }
+            guard !receipt.isDuplicate else { throw PhotoSyncError(.notOwned, path: path).with(\.photoID, receipt.id) }
             throw await ownershipDefect(receipt.id)
         }
     }
@@ -266,9 +266,8 @@ public struct Repair: Sendable {
         guard let difference = try await files.damage(of: stored, []) else { return }
         throw PhotoSyncError(
             .checksumMismatch,
-            detail: "even after the upload: \(difference.found ?? difference.kind.rawValue)",
-            photoID: id
-        )
+            detail: "even after the upload: \(difference.found ?? difference.kind.rawValue)"
+        ).with(\.photoID, id)
     }
 
     private static func digest(of file: SourceFile) async throws(PhotoSyncError) -> String {
@@ -291,7 +290,9 @@ public struct Repair: Sendable {
             retryAfter: { $0.isRetryable ? .zero : nil }
         ) { () async throws(PhotoSyncError) in
             let upload = PhotoUpload(
-                content: try file.content(),
+                content: try PhotoSyncError.reading(
+                    FileContent(owning: file.duplicateDescriptor(), byteCount: file.status.size)
+                ),
                 fileName: photo.originalFilename,
                 takenAt: photo.takenAt,
                 deviceID: photo.originDevice?.id
@@ -331,7 +332,7 @@ public struct Repair: Sendable {
             copy.photoID = id
             return copy
         }
-        try await PhotoSyncError.storing { () async throws(StoreError) in try await account.library.keep(moved) }
+        try await PhotoSyncError.storing(await account.library.keep(moved))
         guard copies.allSatisfy({ $0.photoID != id }) else { return }
         try await StoreWork.run { [account] in try account.library.remove(old) }
     }
@@ -353,16 +354,16 @@ public struct Repair: Sendable {
         } catch {
             return error
         }
-        return PhotoSyncError(.ownershipDefect, photoID: id)
+        return PhotoSyncError(.ownershipDefect).with(\.photoID, id)
     }
 }
 
 extension PhotoSyncError {
     /// A failure of the network, the server or a proxy that may prevent other uploads as well.
     fileprivate var preventsUploads: Bool {
-        switch code {
+        switch self.code {
         case .forbidden, .invalidDevice, .redirected: true
-        default: [OutcomeCode.transport.exitCode, OutcomeCode.serverError.exitCode].contains(code.exitCode)
+        default: [OutcomeCode.transport.exitCode, OutcomeCode.serverError.exitCode].contains(self.code.exitCode)
         }
     }
 }

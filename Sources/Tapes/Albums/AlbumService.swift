@@ -278,7 +278,7 @@ extension AlbumService {
             let opened = try await usable { try await open(.readWrite) }
             let holders = try stored(store.albumLinks(in: opened.id))
             if let holder = holders.first(where: { $0.albumID == albumID && $0.tapeID != tapeID }) {
-                throw TapesError(.albumTaken, value: albumID, candidates: [holder.tapeID])
+                throw TapesError(.albumTaken, value: albumID).with(\.candidates, [holder.tapeID])
             }
             try keep(opened, isGranted: false)
             let link = try await found(albumID, for: tapeID, opened)
@@ -367,9 +367,8 @@ extension AlbumService {
                 .libraryUnusable,
                 detail: failure.detailOrPermissions,
                 value: failure.reason.rawValue,
-                candidates: failure.missingPermissions,
                 underlying: failure.cause
-            )
+            ).with(\.candidates, failure.missingPermissions)
         }
     }
 }

@@ -34,7 +34,7 @@ extension TapeEditor {
         } else if number != nil {
             detail = "the tape has \(clips.count) \(clips.count == 1 ? "clip" : "clips")"
         }
-        throw TapesError(.clipNotFound, detail: detail, value: text, candidates: matches.map(\.id))
+        throw TapesError(.clipNotFound, detail: detail, value: text).with(\.candidates, matches.map(\.id))
     }
 
     /// Digits, optionally after `#`.

@@ -29,7 +29,7 @@ public struct TapeEditor: Sendable {
     }
 
     private func only(_ tapes: [TapeRecord], _ name: String) throws(TapesError) -> TapeRecord? {
-        guard tapes.count < 2 else { throw TapesError(.tapeAmbiguous, value: name, candidates: tapes.map(\.id)) }
+        guard tapes.count < 2 else { throw TapesError(.tapeAmbiguous, value: name).with(\.candidates, tapes.map(\.id)) }
         return tapes.first
     }
 
@@ -225,9 +225,9 @@ extension TapesError {
     init(_ error: SourceFileError, path: [UInt8]) {
         self.init(error.code, detail: error.detail, path: path, underlying: error)
         switch error.kind {
-        case .isDirectory: code = .notRegularFile
+        case .isDirectory: self.code = .notRegularFile
         // A component of the path is not a directory.
-        case .io(ENOTDIR): (code, detail) = (.fileNotFound, "")
+        case .io(ENOTDIR): (self.code, self.detail) = (.fileNotFound, "")
         default: break
         }
     }

@@ -17,9 +17,8 @@ import Testing
                 detail: "It said \u{1b}[31mso.",
                 httpStatus: 500,
                 path: Array("a\u{1b}.jpg".utf8),
-                value: "x\u{7}",
-                parts: [("depth_analysis", 190)]
-            ),
+                value: "x\u{7}"
+            ).with(\.parts, [("depth_analysis", 190)]),
         ] {
             let userFacingError = ErrorCatalog.userFacingError(of: error)
             userFacingError.expectOurStyle()
@@ -40,7 +39,7 @@ import Testing
 
     @Test func sizesOfPartsAreReported() {
         let userFacingError = ErrorCatalog.userFacingError(
-            of: CaptureError(.payloadTooLarge, parts: [("metadata", 9000), ("depth_analysis", 190)])
+            of: CaptureError(.payloadTooLarge).with(\.parts, [("metadata", 9000), ("depth_analysis", 190)])
         )
         #expect(userFacingError.details == ["metadata: 9000 bytes", "depth_analysis: 190 bytes"])
     }

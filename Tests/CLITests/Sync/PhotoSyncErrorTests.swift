@@ -16,9 +16,8 @@ import Testing
                 httpStatus: 500,
                 path: Array("a\u{1b}.jpg".utf8),
                 value: "x\u{7}",
-                limit: 5,
-                photoID: "p\u{1b}"
-            ),
+                limit: 5
+            ).with(\.photoID, "p\u{1b}"),
         ] {
             let userFacingError = ErrorCatalog.userFacingError(of: error)
             userFacingError.expectOurStyle()
@@ -76,14 +75,14 @@ import Testing
         ] as [(TransportError.Kind, String, Int32)]
     )
     func transportFailuresKeepTheirMessages(kind: TransportError.Kind, code: String, exitCode: Int32) {
-        let error = PhotoSyncError(.transport, transport: TransportError(kind, detail: "Why."))
+        let error = PhotoSyncError(.transport, underlying: TransportError(kind, detail: "Why."))
         let userFacingError = ErrorCatalog.userFacingError(of: error)
         #expect(userFacingError.code == code && userFacingError.exitCode.rawValue == exitCode)
         #expect(userFacingError.hint?.contains("--insecure") != true)
     }
 
     @Test func storesAreIncluded() {
-        let error = PhotoSyncError(.storeUnusable, store: StoreError(.corrupt, path: "/d/library.sqlite"))
+        let error = PhotoSyncError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
         let userFacingError = ErrorCatalog.userFacingError(of: error)
         #expect(
             userFacingError.exitCode == .store

@@ -32,7 +32,7 @@ import Testing
         lastSyncAt: photo().uploadedAt
     )
 
-    private static let failure = PhotoSyncError(.checksumMismatch, httpStatus: 200, photoID: "p-1")
+    private static let failure = PhotoSyncError(.checksumMismatch, httpStatus: 200).with(\.photoID, "p-1")
 
     private static let listing = PullProgress(photos: 250, pages: 1, expected: 1000, attempt: 1)
     private static let endless = PullProgress(photos: 250, pages: 1, expected: nil, attempt: 2)

@@ -16,9 +16,8 @@ import Testing
                 detail: "It said \u{1b}[31mso.",
                 path: Array("a\u{1b}.jpg".utf8),
                 value: "x\u{7}",
-                candidates: ["a\u{7}", "b"],
                 underlying: AlbumError(.insufficient(["album.read"]), detail: "No\u{1b}.")
-            ),
+            ).with(\.candidates, ["a\u{7}", "b"]),
         ] {
             let userFacingError = ErrorCatalog.userFacingError(of: error)
             userFacingError.expectOurStyle()

@@ -175,7 +175,7 @@ import Testing
         ] as [(Int, String?, String)]
     )
     func anUnknownOutcomeIsDescribed(_ status: Int, _ field: String?, _ message: String) {
-        let error = GigHiveError(.unknownOutcome, detail: "the server has 1", httpStatus: status, field: field)
+        let error = GigHiveError(.unknownOutcome, detail: "the server has 1", httpStatus: status).with(\.field, field)
         #expect(ErrorCatalog.userFacingError(of: error).message == message)
     }
 

@@ -3,8 +3,10 @@ internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 
-extension CaptureError: CatalogedError {
-    var userFacingError: UserFacingError { ErrorCatalog.userFacingError(of: self, in: .submission) }
+extension CaptureErrorFacts: CatalogedFacts {
+    static func userFacingError(of error: CaptureError) -> UserFacingError {
+        ErrorCatalog.userFacingError(of: error, in: .submission)
+    }
 }
 
 /// The operation that failed.
@@ -30,12 +32,7 @@ enum CaptureOperation: Sendable, Equatable {
 
 extension ErrorCatalog {
     static func userFacingError(of error: CaptureError, in operation: CaptureOperation) -> UserFacingError {
-        if error.code == .storeUnusable, let store = error.underlying as? StoreError {
-            return userFacingError(of: store)
-        }
-        if error.code == .transport, let transport = error.underlying as? TransportError {
-            return userFacingError(ofMissingResponse: transport, isRetryable: error.isRetryable)
-        }
+        if let cause = error.userFacingCause { return cause }
         let text = text(for: error, in: operation) ?? Text(error)
         var userFacingError = UserFacingError(error, providerText(text, for: error))
         userFacingError.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }

@@ -175,9 +175,8 @@ extension ErrorCatalog {
                 of: GigHiveError(
                     error.code,
                     httpStatus: status,
-                    isRetryable: isRetryable,
-                    retryAfterSeconds: Int(rest.components.seconds) + 1
-                )
+                    isRetryable: isRetryable
+                ).with(\.retryAfterSeconds, Int(rest.components.seconds) + 1)
             )
         default: break
         }

@@ -3,15 +3,12 @@ internal import GigHive
 internal import MediaTransport
 internal import PhotoSync
 
-extension PhotoSyncError: CatalogedError {
-    var use: String { "send" }
+extension PhotoSyncErrorFacts: CatalogedFacts {
+    static var use: String { "send" }
     var number: String { photoID.map { "photo \(ErrorCatalog.clean($0))" } ?? "photo" }
-    var userFacingError: UserFacingError {
-        if code == .storeUnusable, let store { return ErrorCatalog.userFacingError(of: store) }
-        if code == .transport, let transport {
-            return ErrorCatalog.userFacingError(ofMissingResponse: transport, isRetryable: isRetryable)
-        }
-        return UserFacingError(self, ErrorCatalog.text(for: self) ?? ErrorCatalog.Text(self))
+
+    static func userFacingError(of error: PhotoSyncError) -> UserFacingError {
+        UserFacingError(error, ErrorCatalog.text(for: error))
     }
 }
 

@@ -4,32 +4,36 @@ internal import MediaStore
 internal import Outcomes
 internal import Tapes
 
-extension TapesError: CatalogedError {
-    fileprivate var album: AlbumError? { underlying as? AlbumError }
-
-    /// The error's own detail, otherwise the library's.
-    var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
-    var httpStatus: Int? { album?.httpStatus }
-    var isRetryable: Bool {
-        guard let album, case .unreachable = album.kind else { return false }
-        return album.httpStatus.map { OutcomeTable.outcome(of: $0, from: .immich).isRetryable } ?? true
+extension TapesErrorFacts: CatalogedFacts {
+    /// Adds the facts of the library's error.
+    static func userFacingError(of error: TapesError) -> UserFacingError {
+        if error.code == .clipUndecodable, let found = error.underlying as? UndecodableClips {
+            return ErrorCatalog.userFacingError(of: found, error)
+        }
+        var error = error
+        if let album = error.album {
+            if error.detail.isEmpty { error.detail = album.detail }
+            error.httpStatus = album.httpStatus
+            error.isRetryable = album.isRetryable
+        }
+        return UserFacingError(error, ErrorCatalog.text(for: error), exitCode: ErrorCatalog.libraryExitCode(of: error))
     }
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+}
+
+extension TapesError {
+    fileprivate var album: AlbumError? { self.underlying as? AlbumError }
+}
+
+extension AlbumError {
+    fileprivate var isRetryable: Bool {
+        guard case .unreachable = kind else { return false }
+        return httpStatus.map { OutcomeTable.outcome(of: $0, from: .immich).isRetryable } ?? true
+    }
 }
 
 extension ErrorCatalog {
-    fileprivate static func described(_ error: TapesError) -> UserFacingError {
-        if error.code == .storeUnusable, let store = error.underlying as? StoreError {
-            return userFacingError(of: store)
-        }
-        if error.code == .clipUndecodable, let found = error.underlying as? UndecodableClips {
-            return userFacingError(of: found, error)
-        }
-        return UserFacingError(error, text(for: error), exitCode: libraryExitCode(of: error))
-    }
-
     /// Lists every clip: `#2 "/p/a.heic": Invalid data found when processing input`.
-    private static func userFacingError(of found: UndecodableClips, _ error: TapesError) -> UserFacingError {
+    fileprivate static func userFacingError(of found: UndecodableClips, _ error: TapesError) -> UserFacingError {
         let count = Formats.count(found.checkedCount, "clip")
         var userFacingError = UserFacingError(
             error,
@@ -56,7 +60,7 @@ extension ErrorCatalog {
     }
 
     /// The exit code for the library's status or failure; nil to use the exit code in the table.
-    private static func libraryExitCode(of error: TapesError) -> ExitCode? {
+    fileprivate static func libraryExitCode(of error: TapesError) -> ExitCode? {
         guard error.code == .libraryUnusable else { return nil }
         guard let album = error.underlying as? AlbumError else { return reason(of: error)?.exitCode }
         return switch album.kind {
@@ -80,7 +84,7 @@ extension ErrorCatalog {
     }
 
     /// The table's message, unless the error has more details than its code.
-    private static func text(for error: TapesError) -> Text {
+    fileprivate static func text(for error: TapesError) -> Text {
         switch error.code {
         case .tapeAmbiguous:
             Text(

@@ -3,18 +3,12 @@ internal import GigHive
 internal import MediaCore
 internal import MediaStore
 
-extension GigHiveError: CatalogedError {
-    var code: OutcomeCode { self[dynamicMember: \.code] }
-    var detail: String { self[dynamicMember: \.detail] }
-    var httpStatus: Int? { self[dynamicMember: \.httpStatus] }
-    var isRetryable: Bool { self[dynamicMember: \.isRetryable] }
-    var path: [UInt8]? { self[dynamicMember: \.path] }
-    var value: String? { self[dynamicMember: \.value] }
-    var number: String { self.fileID.map { "\($0)" } ?? "the file" }
-    var use: String { "upload" }
-    var userFacingError: UserFacingError {
-        if code == .storeUnusable, let store = self.store { return ErrorCatalog.userFacingError(of: store) }
-        return UserFacingError(self, ErrorCatalog.text(for: self) ?? ErrorCatalog.Text(self))
+extension GigHiveErrorFacts: CatalogedFacts {
+    static var use: String { "upload" }
+    var number: String { fileID.map { "\($0)" } ?? "the file" }
+
+    static func userFacingError(of error: GigHiveError) -> UserFacingError {
+        UserFacingError(error, ErrorCatalog.text(for: error))
     }
 }
 
@@ -249,7 +243,7 @@ extension ErrorCatalog {
         return field.map { "--" + $0.replacing("_", with: "-") }
     }
 
-    private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
+    private static func loginHint(_ login: GigHiveErrorFacts.NeededLogin?) -> String {
         switch login {
         case .uploader: "log in as uploader, or add --as-admin"
         case .admin: "only the administrator can do this; log in with --user admin"

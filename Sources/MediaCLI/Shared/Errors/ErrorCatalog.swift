@@ -1,10 +1,11 @@
 internal import Foundation
 internal import MediaCore
+internal import MediaStore
 internal import MediaTransport
 internal import Outcomes
 
-/// The only place that maps errors to messages and exit codes. Each system has its own file, where its error type
-/// conforms to `CatalogedError`.
+/// The only place that maps errors to messages and exit codes. Each system has its own file, where its facts
+/// conform to `CatalogedFacts`.
 enum ErrorCatalog {
     static func userFacingError(of error: any Error) -> UserFacingError {
         (error as? any ReportableError)?.userFacingError
@@ -45,48 +46,51 @@ protocol ReportableError: Error {
     var userFacingError: UserFacingError { get }
 }
 
-/// An error from one of the systems, with the parts of its message.
-protocol CatalogedError: ReportableError {
-    var code: OutcomeCode { get }
-    /// Text from the server or the system; may be empty.
-    var detail: String { get }
-    /// `detail`, or the detail of the underlying error.
-    var explanation: String { get }
-    var path: [UInt8]? { get }
-    /// The value or ID that caused the error, as given.
-    var value: String? { get }
+/// The messages of one system's errors.
+protocol CatalogedFacts: ErrorFacts {
+    /// The operation on a file, for example "upload".
+    static var use: String { get }
     /// The file on the server: its ID, or a noun followed by its ID.
     var number: String { get }
-    /// The operation on the file, for example "upload".
-    var use: String { get }
-    /// nil if there was no response.
-    var httpStatus: Int? { get }
-    var isRetryable: Bool { get }
+    static func userFacingError(of error: MediaError<Self>) -> UserFacingError
 }
 
-extension CatalogedError {
-    /// The table's message. Systems whose errors contain more information than the code override this.
-    var userFacingError: UserFacingError { UserFacingError(self, ErrorCatalog.Text(self)) }
-
-    var explanation: String { detail }
+extension CatalogedFacts {
+    static var use: String { "use" }
 
     var number: String { "the file" }
 
-    var use: String { "use" }
+    /// The table's message.
+    static func userFacingError(of error: MediaError<Self>) -> UserFacingError { UserFacingError(error, nil) }
+}
 
-    /// `: ` and the explanation; empty if there is none.
+extension MediaError: ReportableError where System: CatalogedFacts {
+    var userFacingError: UserFacingError { userFacingCause ?? System.userFacingError(of: self) }
+
+    /// The error of the store or of the transport, which has the same message in all systems.
+    var userFacingCause: UserFacingError? {
+        if self.code == .storeUnusable, let store { return store.userFacingError }
+        guard self.code == .transport, let transport else { return nil }
+        return ErrorCatalog.userFacingError(ofMissingResponse: transport, isRetryable: self.isRetryable)
+    }
+
+    var use: String { System.use }
+
+    var number: String { self.own.number }
+
+    /// `: ` and the detail; empty if there is none.
     var suffix: String { suffix(else: "") }
 
-    /// `: ` and the explanation, or the fallback if the explanation is empty.
+    /// `: ` and the detail, or the fallback if the detail is empty.
     func suffix(else fallback: String) -> String {
-        let text = explanation.isEmpty ? fallback : ErrorCatalog.foreign(explanation)
+        let text = self.detail.isEmpty ? fallback : ErrorCatalog.foreign(self.detail)
         return text.isEmpty ? "" : ": \(text)"
     }
 
     /// ` (404)`; empty if there was no response.
-    var status: String { httpStatus.map { " (\($0))" } ?? "" }
+    var status: String { self.httpStatus.map { " (\($0))" } ?? "" }
 
-    var file: String { path.map { ErrorCatalog.quoted($0) } ?? "the file" }
+    var file: String { self.path.map { ErrorCatalog.quoted($0) } ?? "the file" }
 }
 
 extension ErrorCatalog {
@@ -108,11 +112,13 @@ extension ErrorCatalog {
 }
 
 extension UserFacingError {
-    init(_ error: some CatalogedError, _ text: ErrorCatalog.Text, exitCode: ExitCode? = nil) {
+    /// If `text` is nil, the table's message is used.
+    init(_ error: MediaError<some CatalogedFacts>, _ text: ErrorCatalog.Text?, exitCode: ExitCode? = nil) {
+        let text = text ?? ErrorCatalog.Text(error)
         self.init(
             error.code,
             text.message,
-            hint: error.explanation == HTTPSPort.detail ? ErrorCatalog.httpsHint : text.hint,
+            hint: error.detail == HTTPSPort.detail ? ErrorCatalog.httpsHint : text.hint,
             exitCode: exitCode,
             httpStatus: error.httpStatus,
             isRetryable: error.isRetryable
@@ -124,13 +130,13 @@ extension UserFacingError {
 extension ErrorCatalog.Text {
     /// The table's message and hint for a code, with the error's values filled in. `code` replaces the error's own
     /// code.
-    init(_ error: some CatalogedError, as code: OutcomeCode? = nil) {
+    init(_ error: MediaError<some CatalogedFacts>, as code: OutcomeCode? = nil) {
         let code = code ?? error.code
         self.init(Self.filled(code.message, error), hint: code.hint)
     }
 
     /// Replaced in one pass: placeholders in text from other sources must not be replaced.
-    private static func filled(_ text: String, _ error: some CatalogedError) -> String {
+    private static func filled(_ text: String, _ error: MediaError<some CatalogedFacts>) -> String {
         var message = ""
         var rest = text[...]
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
@@ -140,7 +146,7 @@ extension ErrorCatalog.Text {
         return message + rest
     }
 
-    private static func fact(_ name: Substring, _ error: some CatalogedError) -> String {
+    private static func fact(_ name: Substring, _ error: MediaError<some CatalogedFacts>) -> String {
         switch name {
         case "file": error.file
         case "path": error.path.map { ": \(ErrorCatalog.quoted($0))" } ?? ""
@@ -154,21 +160,21 @@ extension ErrorCatalog.Text {
     }
 
     /// `service` is another possible cause, for example `, or it does not accept captures`.
-    static func unexpectedResponse(_ error: some CatalogedError, orElse service: String) -> Self {
+    static func unexpectedResponse(_ error: MediaError<some CatalogedFacts>, orElse service: String) -> Self {
         var text = Self(error)
         text.hint?.append(service)
         return text
     }
 
     /// The table's message with a different hint.
-    static func table(_ error: some CatalogedError, as code: OutcomeCode? = nil, hint: String?) -> Self {
+    static func table(_ error: MediaError<some CatalogedFacts>, as code: OutcomeCode? = nil, hint: String?) -> Self {
         var text = Self(error, as: code)
         text.hint = hint
         return text
     }
 
     /// The table's hint with a different message.
-    static func table(_ error: some CatalogedError, message: String) -> Self {
+    static func table(_ error: MediaError<some CatalogedFacts>, message: String) -> Self {
         var text = Self(error)
         text.message = message
         return text

@@ -175,11 +175,11 @@ struct RenderClipReader: Sendable {
 extension TapesError {
     /// Adds the path of the original, whose name replaces the link in ffmpeg's messages.
     func located(at source: [UInt8], _ input: String) -> TapesError {
-        guard code != .cancelled, code != .diskFull, code != .programMissing else { return self }
+        guard self.code != .cancelled, self.code != .diskFull, self.code != .programMissing else { return self }
         let name = String(decoding: source.nameOfPath, as: UTF8.self)
         return TapesError(
-            code,
-            detail: detail.replacingOccurrences(of: "file:\(input)", with: name)
+            self.code,
+            detail: self.detail.replacingOccurrences(of: "file:\(input)", with: name)
                 .replacingOccurrences(of: input, with: name),
             path: source
         )
