@@ -7,14 +7,13 @@ enum CaptureDisclosure {
     /// `timeSource` is nil if the capture time is unknown. The lines can be printed without escaping.
     static func lines(
         _ payload: HashOnlyPayload,
-        _ profile: CaptureProfile,
         _ timeSource: CaptureTimeSource?
     ) -> [String] {
         var lines: [String?] = [
             "the SHA-256 of the \(payload.mediaType.rawValue), from which the \(payload.mediaType.rawValue) cannot be reconstructed",
             "captured_at \(payload.capturedAt), always public on the server" + rounding(of: payload),
             source(timeSource, of: payload),
-            place(payload, profile),
+            place(payload),
             payload.metadata.timestamp.map { "the time \($0)" } ?? "no time",
             payload.metadata.deviceModel.map { "the device model \(ErrorCatalog.quoted($0))" } ?? "no device model",
             depth(payload),
@@ -54,13 +53,12 @@ enum CaptureDisclosure {
         return words.map { "  " + $0 }
     }
 
-    private static func place(_ payload: HashOnlyPayload, _ profile: CaptureProfile) -> String {
+    private static func place(_ payload: HashOnlyPayload) -> String {
         switch payload.metadata.location {
         case .coordinates(let latitude, let longitude):
             let decimals = payload.flags.locationLevel == .coarse ? 1 : 4
-            return "the location \(latitude),\(longitude)"
-                + (profile == .reference
-                    ? ", which the server publishes with \(Formats.count(decimals, "decimal"))" : "")
+            return
+                "the location \(latitude),\(longitude), which the server publishes with \(Formats.count(decimals, "decimal"))"
         case .place(let city, let country):
             return
                 "the location \([city, country].compactMap { $0 }.map { TerminalText.escaped($0) }.joined(separator: ", "))"

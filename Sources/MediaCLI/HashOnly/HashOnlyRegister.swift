@@ -361,7 +361,7 @@ extension TPM2Evidence {
         guard !certificates.isEmpty else {
             throw .usage(
                 "\(ErrorCatalog.quoted(directory)) has no certificate of the TPM's endorsement key",
-                hint: "name the files ek-0.der (the key's own), ek-1.der and so on; see docs/guides/hash-only.md"
+                hint: "name the files ek-0.der (the key's own), ek-1.der and so on, from the leaf to the root"
             )
         }
         return TPM2Evidence(

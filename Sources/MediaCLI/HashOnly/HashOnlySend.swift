@@ -442,7 +442,7 @@ struct SubmissionRun: Sendable {
         }
         console.note("\(item.name) would be submitted as shown above (\(size) bytes); the assertion is a placeholder")
         console.note("disclosed data:")
-        console.announce(CaptureDisclosure.lines(preview.payload, profile, preview.timeSource))
+        console.announce(CaptureDisclosure.lines(preview.payload, preview.timeSource))
         if let earlier = preview.earlierID {
             console.note("the same media is already stored as \(ErrorCatalog.clean(String(earlier.prefix(8))))")
         }

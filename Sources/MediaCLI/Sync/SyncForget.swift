@@ -9,7 +9,7 @@ struct SyncForget: ServerCommand {
         commandName: "forget",
         abstract: "Accept that photos were deleted on the server.",
         discussion: """
-            Pushes no longer count these photos, and sync verify no longer reports their copies. Local files and the \
+            sync push no longer warns of these photos, and sync verify no longer reports their copies. Local files and the \
             server are not changed. To undo this, upload the file again with mediactl sync push --restore FILE.
 
             Examples:

@@ -9,7 +9,8 @@ struct UploadsClear: ContextCommand {
         abstract: "Remove stored delete tokens. The files stay on the server and can no longer be deleted from here.",
         discussion: """
             The records of deleted tokens are also removed, so mediactl uploads import and mediactl store restore can add \
-            those tokens again.
+            those tokens again. Kept responses stay on this machine, with the tokens in them: see mediactl uploads \
+            responses.
 
             Examples:
               mediactl uploads clear --all --dry-run

@@ -123,6 +123,17 @@ import Testing
         body.replacing(/"assertion":"[A-Za-z0-9+\/=]*"/, with: "")
     }
 
+    /// Trap 15. The settings and the option accept the same names.
+    @Test(arguments: ["day-only", "day_only"]) func dryRunShowsThatCoordinatesBecomePublic(_ day: String) async throws {
+        let fixture = try await HashOnlyFixture()
+        let levels = ["--location-level", "precise", "--timestamp-level", day]
+        let place = ["--location", "52.5163,13.3777"]
+        let dry = try await fixture.run(["send", fixture.photo, "--no-depth", "--dry-run"] + place + levels)
+        #expect(dry.exitCode == 0, "\(dry.errors)")
+        #expect(dry.errors.contains("52.5163,13.3777, which the server publishes with 4 decimals"))
+        #expect(dry.errors.contains("only the day is disclosed"))
+    }
+
     @Test func dryRunHasTheBodyAsAnObject() async throws {
         let fixture = try await HashOnlyFixture()
         let dry = try await fixture.send("--dry-run", "--location-level", "none")

@@ -46,12 +46,13 @@ enum RawArguments {
     }
 }
 
-/// A value of a model enumeration as an argument: its raw value, with hyphens instead of underscores.
+/// A value of a model enumeration as an argument: its raw value, also with hyphens instead of underscores.
 struct ArgumentChoice<Value: RawRepresentable<String> & CaseIterable & Sendable>: ExpressibleByArgument, Sendable {
     let value: Value
 
     init?(argument: String) {
-        guard let value = Value.allCases.first(where: { Self.text(of: $0) == argument }) else { return nil }
+        guard let value = Value.allCases.first(where: { Self.text(of: $0) == argument || $0.rawValue == argument })
+        else { return nil }
         self.value = value
     }
 
