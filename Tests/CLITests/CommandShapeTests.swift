@@ -12,7 +12,7 @@ import Testing
         #expect(root.all.flatMap(\.problems).isEmpty)
     }
 
-    /// Written by hand: the dump of a valid command with its names, its flag and its positional arguments.
+    /// Each argument is added to the dump of a valid command, written by hand.
     @Test(arguments: [
         (#"{"kind":"option","names":[{"kind":"long","name":"to"}]}"#, [String]()),
         (#"{"kind":"option","names":[{"kind":"long","name":"quiet"}]}"#, ["c: --quiet appears twice"]),

@@ -123,7 +123,7 @@ import Testing
         #expect(try await runner.run(arguments).output == runner.run(["--version"]).output)
     }
 
-    /// With one more column, the line would be wrapped and would be a different command when copied.
+    /// A line of more than 80 columns would be wrapped, and would be a different command when copied.
     @Test(arguments: commands.filter { $0.first != "help" })
     func examplesSurviveCopying(command: [String]) throws {
         let type = try #require(Self.type(of: command))

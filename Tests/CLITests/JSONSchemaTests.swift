@@ -11,7 +11,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Every kind of record against its schema, and every schema against changed records.
+/// Records against their schemas, unchanged and changed.
 @Suite struct JSONSchemaTests {
     // A token of 64 characters is always accepted.
     // swift-format-ignore: NeverForceUnwrap
@@ -63,7 +63,7 @@ import Testing
         updatedAt: Date(timeIntervalSince1970: 0)
     )
 
-    /// Schema, type and members of one record of each kind that `JSONRenderer` creates.
+    /// Schema, type and members of records that `JSONRenderer` creates.
     private static let rendered: [(schema: String, type: String, members: JSONObject)] =
         UploadState.allCases.map { ("upload", "item", JSONRenderer.upload(upload($0), contact: "c")) }
         + UploadProgress.Phase.allCases.map { phase in

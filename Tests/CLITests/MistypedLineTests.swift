@@ -62,7 +62,7 @@ import Testing
         Slip("hash-only a.jpg --location-lvl none", "unknown option --location-lvl", "did you mean: --location-level"),
         // For a command group, the subcommand that has the option is suggested.
         Slip("uploads --last", "unknown option --last", "did you mean: mediactl uploads delete --last"),
-        // An option that weakens security is suggested only for a typo.
+        // An option that weakens security is suggested only for a typo, never to complete a prefix.
         Slip("upload a --all", "unknown option --all", "see mediactl upload --help"),
         Slip("upload a --allow", "unknown option --allow", "see mediactl upload --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
@@ -79,7 +79,7 @@ import Testing
         Slip("upload --files-form=list.txt", "unknown option --files-form", "did you mean: --files-from"),
         Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),
         Slip("sync download --misssing --output x", "unknown option --misssing", "did you mean: --missing"),
-        // Neither an option that weakens security nor the same word is suggested.
+        // A word is not suggested in place of itself.
         Slip("uploads list --alll", "unknown option --alll", "did you mean: --all"),
         Slip("uploads status --all", "unknown option --all", "see mediactl uploads status --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),

@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Statuses
 
-    /// RFC 9110 section 15 defines the meaning of each status.
+    /// RFC 9110 section 15, RFC 4918 section 11.3 (423) and RFC 6585 section 4 (429) define the statuses.
     private static let statuses: [(status: Int, code: String, exitCode: Int32)] = [
         (302, "redirected", 1), (400, "bad_request", 2), (401, "unauthorized", 4), (403, "forbidden", 4),
         (404, "not_found", 5), (405, "unexpected_answer", 7), (408, "request_timeout", 6), (409, "conflict", 10),

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The watch on the secrets of all tests detects them wherever they appear. Each child here is a shell that gets the
-/// built program as an argument and does things that the program never does.
+/// The watch on the secrets of all tests detects them in outputs and arguments. Each child here is a shell that gets
+/// the built program as an argument and does things that the program never does.
 @Suite struct SecretWatchTests {
     private static let password = "canary-PASSWORD-4711"
 

@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d2", "d3"])
-    func theRoleIsQueriedBeforeAnythingIsDeleted(_ dialect: String) async throws {
+    func onlyAnAdminPassesTheRoleCheck(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         _ = try await sandbox.bench().upload()
         try await sandbox.bench(user: "admin").client.requireAdmin()

@@ -9,7 +9,7 @@ import Tus
 /// Parallel uploads to a server that allows a total of five unfinished ones for all users (gighive-d4 contract 4.5).
 @Suite struct ChunkedBatchTests {
     /// Uploads a batch over tus.
-    /// - Returns: The maximum number of uploads that were created and not completed on the server.
+    /// - Returns: The events, and the maximum number of uploads that were created and not completed on the server.
     private func run(_ bench: ResumableBench, files: Int, byteCount: Int, jobs: Int) async throws -> (BatchLog, Int) {
         let items = try (0..<files).map { index in
             UploadBatch.Item.ready(
@@ -25,7 +25,7 @@ import Tus
         return (log, try await mostUnfinished(bench))
     }
 
-    /// Computed from the requests, in the order they ended: an upload is unfinished from its creation to its last
+    /// Computed from the requests, in the order of their arrival: an upload is unfinished from its creation to its last
     /// chunk.
     private func mostUnfinished(_ bench: ResumableBench) async throws -> Int {
         var unfinished = 0

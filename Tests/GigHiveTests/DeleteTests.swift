@@ -102,8 +102,8 @@ import Testing
         #expect(bench.server.deletions.count == 1)
     }
 
-    /// Neither the response to the deletion nor the response to the query for the file can be read, for example behind
-    /// a proxy.
+    /// The response to the query for the file cannot be read, for example behind a proxy. The outcome is then unknown,
+    /// unless the server reports that it deleted nothing.
     @Test(arguments: [
         (#"{"deleted_count":0}"#, OutcomeCode.notDeleted), (#"{"deleted_count":1}"#, .unknownOutcome),
         ("welcome", .unknownOutcome),

@@ -9,7 +9,7 @@ import Testing
 
 /// Which responses mean "already on the server", and which mean a failed upload (gighive contract section 3, trap T19).
 @Suite(.prompt) struct DuplicateConfirmationTests {
-    /// The server's error messages for each key.
+    /// The server's error message for a collision of a key.
     private static func collision(_ key: String) -> String {
         """
         {"error":"Server Error","message":"SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry \

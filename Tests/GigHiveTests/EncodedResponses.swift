@@ -1,6 +1,6 @@
 import Foundation
 
-/// Compressed responses in Base64, written with zlib by Python's `gzip` and `zlib` modules. The content is
+/// Compressed responses in Base64, written with zlib by Python's `gzip` and `zlib` modules. Most contain
 /// `{"id":18,"delete_token":"…"}` with the token of `UploadResponseTests`.
 enum EncodedResponses {
     static let gzip =

@@ -55,7 +55,7 @@ struct FakeFile: Sendable {
         self.id = id
         self.date = date
         size = content.utf8.count
-        // 16 hexadecimal digits, different for each ID below 10,000.
+        // 16 hexadecimal digits, different for each ID below 10,000, repeated four times.
         token = String(repeating: "0123456789ab" + "\(10_000 + id % 10_000)".dropFirst(), count: 4)
         var hasher = try? SHA256Hasher()
         Array(content.utf8).withUnsafeBytes { hasher?.update($0) }
@@ -263,7 +263,7 @@ struct Workbench {
     }
 }
 
-/// SHA-256 of "abc" (FIPS 180-4, the example of appendix B.1).
+/// SHA-256 of "abc" (FIPS 180-2, the example of appendix B.1).
 let abcChecksum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 /// A source as the frozen tests of 0.1.0 pass it.

@@ -185,7 +185,7 @@ import Testing
         #expect(!slots.planAhead())
         #expect(await slots.take())
         #expect(slots.planAhead() && slots.planAhead())
-        // Two have begun.
+        // Only two uploads have begun, so only two may plan ahead.
         #expect(!slots.planAhead())
         slots.endPlanning()
         #expect(slots.planAhead())

@@ -132,7 +132,7 @@ import Tus
         // Only the guest's token was sent.
         #expect(bench.uploader.client.authorization?.user == nil)
 
-        // A deletion leaves the upload pending, so the server decides about it.
+        // The status of a deleted upload stays pending, so only the server knows whether it still has the file.
         let pending = await bench.uploader.upload(try bench.prepare(path, label: "Table 5"))
         #expect(pending.state == .duplicate)
         #expect(!pending.isSkipped)

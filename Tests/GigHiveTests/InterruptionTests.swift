@@ -10,7 +10,7 @@ import Testing
 @Suite(.prompt) struct InterruptionTests {
     // MARK: Stops
 
-    /// A server that reads one mebibyte of the upload, performs an action, and then stops reading.
+    /// A server that reads one mebibyte of the upload, performs an action, and closes the connection.
     private func stallingServer(then act: @escaping @Sendable (ScriptedServer.Connection) -> Void) throws
         -> ScriptedServer
     {

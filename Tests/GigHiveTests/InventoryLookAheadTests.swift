@@ -76,7 +76,7 @@ import Testing
         #expect(result.hasDeleteToken)
     }
 
-    @Test func aFinalizeInFlightIsNeverStopped() async throws {
+    @Test func anUploadWhoseBodyWasSentIsNotStopped() async throws {
         let go = Gate()
         let requested = Gate()
         var bench = try Workbench.overriding { request, _, _, number in
@@ -94,7 +94,7 @@ import Testing
                 if case .waitingForToken = event { waiting.withLock { $0 += 1 } }
             }
         }
-        // The copy was found; the body has been sent.
+        // The body has been sent, and the server is being queried for the copy.
         #expect(await requested.opened())
         go.open()
         let result = try await upload.value

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func detailsThatTheServerWouldRefuseAreRefusedHere() throws {
+    @Test func filesThatCannotBeUploadedAreRefusedHere() throws {
         var bench = try Workbench(try FakeGigHive())
         let fifo = bench.temporary.file("fifo.mp4")
         mkfifo(fifo, 0o600)

@@ -30,7 +30,8 @@ import Testing
         let path = try await bench.interrupted().path
         try replace(bench, "copied")
         let row = try #require(try bench.row())
-        // Simulates a server that kept part of a chunk. The digest of a chunk is stored only before its last byte.
+        // Simulates a server that kept part of a chunk. The digest of a chunk is stored only before its last byte is
+        // sent.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         let name = bench.temporary.file("clip.mp4")
         let digest = try await ChildProcess.run("sh", ["-c", "head -c 1000 \(name) | sha256sum"])

@@ -118,7 +118,7 @@ import Testing
         #expect(!entry.fileName.isEmpty)
     }
 
-    /// The token would remain in its file after the deletion.
+    /// Otherwise, the token would remain in the rescue file after the uploaded file is deleted.
     @Test func aKeptResponseWhoseTokenIsStoredIsRemoved() async throws {
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
         let copy = Array(FakeFile(id: 7, content: "abc").response.utf8)

@@ -204,7 +204,7 @@ import Testing
 
     // MARK: Statuses
 
-    /// The status contradicts the token. The server decides about the upload; the token is stored in any case.
+    /// A status of 300 or more contradicts the token: the server is queried for the file. The token is stored anyway.
     @Test(
         arguments: [
             200, 202, 203, 206, 300, 301, 302, 303, 307, 308, 400, 401, 402, 403, 404, 405, 406, 408, 410, 413, 415,
@@ -256,7 +256,6 @@ import Testing
 
     // MARK: Kept entries
 
-    /// Neither of two tokens, nor a value without a token's key, is stored.
     @Test(arguments: [
         #"[{"id":18,"delete_token":"TOKEN"},{"id":19,"delete_token":"TOKEN0"}]"#,
         "delete_token=TOKEN&delete_token=ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",

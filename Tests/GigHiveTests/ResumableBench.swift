@@ -108,8 +108,8 @@ struct ResumableBench {
         }
     }
 
-    /// Uploads a file until this many chunks are acknowledged, then stops. The server has processed everything that
-    /// was sent when it returns: bytes that arrive later would interfere with a resumption.
+    /// Uploads a file until more than this many chunks are acknowledged, then stops. When this returns, the server has
+    /// processed everything that was sent: bytes that arrive later would interfere with a resumption.
     func stopped(_ upload: PreparedUpload, afterChunks count: Int = 3) async throws -> UploadResult {
         let control = TransferControl()
         let result = await uploader.upload(upload, control: control) { event in

@@ -216,7 +216,7 @@ import Tus
         )
         bench.options.chunks = TusSendOptions(chunkBytes: 1 << 20, lock: .quickLock)
         let path = try bench.file(3 << 20)
-        // The chunk size of the first run is kept, even if later runs use larger ones.
+        // A later run starts from the size of the interrupted chunk, even if a larger size is set.
         for (chunkBytes, begun) in [(1 << 20, 1 << 20), (8 << 20, 128 << 10)] as [(Int64, Int64)] {
             bench.options.chunks.chunkBytes = chunkBytes
             let control = TransferControl()
@@ -449,7 +449,7 @@ import Tus
         #expect(try await bench.count("OPTIONS", "/files/") == 1)
     }
 
-    @Test func aWrongPasswordIsReportedBeforeAnythingIsSent() async throws {
+    @Test func aLoginThatMayNotUploadIsReportedBeforeAnythingIsSent() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(), user: "viewer")
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.error?.code == .unauthorized)
@@ -514,7 +514,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test func aServerThatStaysUnreachableLeavesTheUploadResumable() async throws {
+    @Test func aServerThatStaysUnavailableLeavesTheUploadResumable() async throws {
         let bench = try ResumableBench(
             try await SandboxProcess.start(faults: ["tus-patch:status=503,skip=4"]),
             retries: 1

@@ -68,8 +68,8 @@ import Testing
         #expect(count == requests)
     }
 
-    /// When the server becomes unreachable, unfinished files that have no content on it are reported as not started;
-    /// nothing is canceled.
+    /// When the server rejects the login or is unavailable, unfinished files that have no content on it are reported as
+    /// not started; nothing is canceled.
     @Test(arguments: [401, 503]) func filesInProgressAreReportedAsNotStarted(_ status: Int) async throws {
         let bench = try Workbench.overriding(retries: 2) { request, connection, _, number in
             guard request.path == "/api/uploads.php", number > 1 else { return false }
@@ -86,7 +86,7 @@ import Testing
         #expect(bench.server.uploads.count <= 1 + 12 + 2)
     }
 
-    /// A request whose response was lost stays unknown, regardless of the error that ends the run.
+    /// The outcome of a request whose response was lost stays unknown, regardless of the error that ends the run.
     @Test func aLostResponseIsNeverNotStarted() async throws {
         let lost = Mutex(false)
         let bench = try Workbench.overriding(retries: 1) { request, connection, _, number in

@@ -28,7 +28,7 @@ import Testing
             "uploads import", "uploads status", "tapes album link", "tapes delete", "tapes library init",
             "tapes library status", "tapes move", "tapes remove",
         ].map { "\($0): --limit-rate=" }
-        // No server is contacted: an album on a server has no order.
+        // `tapes move` contacts no server: an album on a server has no order.
         let move = [
             "--allow-http", "--answer-timeout=", "--api-key-file=", "--api-key-stdin", "--cacert=",
             "--connect-timeout=", "--http2", "--insecure", "--pinned-key=", "--retries=", "--stall-timeout=",

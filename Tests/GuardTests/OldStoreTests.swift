@@ -14,7 +14,7 @@ private final class Seen: Sendable {
 
 /// Stores written by 0.1.0 are opened, listed, deleted from and resumed.
 @Suite struct OldStoreTests {
-    /// A server that deletes one file, and refuses everything else as unknown.
+    /// A server that deletes one file with its token; it rejects other tokens, and responds to other requests with 404.
     private static func deletingServer(id: Int, token: String, bodies: Seen) throws -> ScriptedServer {
         try ScriptedServer { connection, _ in
             while true {
@@ -100,7 +100,7 @@ private final class Seen: Sendable {
         #expect(server.connectionCount == 0)
     }
 
-    @Test func aRemovedEntryStaysRemovedWhenAnExportIsImported() async throws {
+    @Test func anExportIsImportedOnce() async throws {
         let server = try Self.silentServer()
         let runner = try Guarded.machine(port: server.port, withStores: false)
         let export = try Guarded.place("export.jsonl", in: runner, port: server.port)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every command sends the same requests as in 0.1.0.
+/// The recorded commands send the same requests as in 0.1.0.
 ///
 /// `MEDIACTL_RECORD_REQUESTS=1` records them again, with the program in `MEDIACTL_GUARD_BINARY` if it is set. The
 /// recordings are frozen: a changed one needs a reason in `fixtures/frozen-changes.txt`.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads `/proc/*/cmdline` of watched children and all their descendants repeatedly while they run.
+/// Reads `/proc/*/cmdline` of watched children and their descendants, three levels deep, repeatedly while they run.
 public final class ArgumentSampler: Sendable {
     /// One thread for all children.
     public static let shared = ArgumentSampler()
@@ -25,7 +25,7 @@ public final class ArgumentSampler: Sendable {
         }
     }
 
-    /// Waits until the arguments of every running process have been read; there must be a child.
+    /// Waits until the arguments of every watched process have been read; there must be a child.
     public func nextRound() async {
         await withCheckedContinuation { continuation in
             // The current pass may already have missed a process.

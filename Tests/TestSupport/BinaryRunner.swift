@@ -5,7 +5,7 @@ internal import Foundation
 public struct BinaryRunner: Sendable {
     /// The executable's path.
     public var executable: String
-    /// Contains `HOME` and the XDG directories; exists as long as the runner and its children.
+    /// `HOME`, which contains the XDG directories; exists as long as the runner and its children.
     public let home: TemporaryDirectory
     /// The whole environment of the child.
     public var environment: [String: String]

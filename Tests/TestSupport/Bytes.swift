@@ -28,7 +28,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
 }
 
 extension [UInt8] {
-    /// The offset of the first of these bytes at or after `start`; nil if there are none.
+    /// The offset of the first occurrence of `needle` at or after `start`; nil if there is none.
     public func offset(of needle: [UInt8], from start: Int = 0) -> Int? {
         let offset = withUnsafeBytes { bytes in
             needle.withUnsafeBytes { ctest_find(bytes.baseAddress, bytes.count, start, $0.baseAddress, $0.count) }

@@ -21,7 +21,7 @@ public final class ImmichStandIn: Sendable {
         public var form: [FormPart]?
         /// The text parts of a form: name and value.
         public var fields: [[String]]?
-        /// IDs in the body.
+        /// The members of a JSON body that tests check.
         public var json: Body?
 
         /// `POST /albums`.

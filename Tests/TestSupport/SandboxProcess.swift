@@ -166,7 +166,7 @@ public final class SandboxProcess: Sendable {
         self.process = process
     }
 
-    // Before the directory is removed, so that nothing more is stored in it.
+    // The process must exit before the directory is removed, so that nothing more is stored in it.
     deinit {
         process.killNow()
     }

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A raw TCP server on a free loopback port with every byte set by a test: it can stall, reset, respond early,
-/// truncate a response, or read a request twice. Each connection runs the script on a separate thread.
+/// A raw TCP server on a free loopback port with every byte set by a test: it can stall, reset, respond early or
+/// truncate a response. Each connection runs the script on a separate thread.
 public final class ScriptedServer: Sendable {
     /// The port it listens on.
     public let port: Int
@@ -203,7 +203,7 @@ public final class ScriptedServer: Sendable {
             )
         }
 
-        /// Waits until the peer closes or the test's deadline of three minutes passes; incoming bytes are discarded.
+        /// Waits until the peer closes, or sends nothing for three minutes; incoming bytes are discarded.
         public func waitForClose() {
             while (try? receive(65_536)) != nil {}
         }

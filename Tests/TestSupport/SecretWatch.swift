@@ -75,7 +75,7 @@ final class SecretWatch: Sendable {
         ["MEDIACTL_PASSWORD", "MEDIACTL_API_KEY"].contains(variable)
     }
 
-    /// A value that occurs only where it was printed; nil if it is too short for that.
+    /// A value that occurs only where it was printed; nil if it is too short for that, or is also a user name.
     private static func searchable(_ text: String) -> [UInt8]? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         return text.utf8.count >= 6 && !publicWords.contains(text) ? Array(text.utf8) : nil
@@ -119,7 +119,7 @@ final class SecretWatch: Sendable {
         }
     }
 
-    /// Records the arguments of the child, or of a program that it has started.
+    /// Searches the arguments of the child, or of a program that it has started.
     func look(at arguments: [UInt8]) {
         state.withLock { state in
             for (name, secret) in state.secrets where arguments.offset(of: secret) != nil {
@@ -177,7 +177,7 @@ final class SecretWatch: Sendable {
         var seen = 0
         while let name = names.nextObject() as? String {
             seen += 1
-            // Directories with thousands of clips are skipped.
+            // The search ends after 2000 entries: a directory may contain thousands of clips.
             guard seen <= 2000 else { return }
             var status = stat()
             guard lstat(home + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG,

@@ -1,7 +1,7 @@
 internal import Foundation
 public import Testing
 
-/// A file system of a few hundred KiB that can be filled. Requires root.
+/// A small file system that can be filled. Requires root.
 public final class SmallDisk: Sendable {
     /// The disk could not be mounted or made read-only.
     public struct Unmountable: Error {}

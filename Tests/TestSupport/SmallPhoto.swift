@@ -27,7 +27,7 @@ public enum SmallPhoto {
             value
         )
         var chunks = chunk("VP8L", [0x2F, 0, 0, 0, 0, 0, 0, 0, 0, 0]) + chunk("EXIF", tiff)
-        // Lengths whose lowest byte is less than 128.
+        // The lowest byte of each length must be less than 128.
         while (chunks.count + 4) & 0x80 != 0 { chunks += chunk("FILL", []) }
         let bytes = join(Array("RIFF".utf8), number(chunks.count + 4), Array("WEBP".utf8), chunks)
         return String(decoding: bytes, as: UTF8.self) + text

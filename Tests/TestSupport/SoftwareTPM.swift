@@ -8,7 +8,7 @@ public final class SoftwareTPM: Sendable {
     public enum Failure: Error {
         /// `swtpm` exited before it was listening; contains its standard error.
         case notReady(String)
-        /// A program that creates a key failed; contains its name and standard error.
+        /// A program failed; contains its name and standard error.
         case refused(String, String)
     }
 

@@ -39,7 +39,7 @@ struct ResumeTests {
         #expect(delivery.digest == (try source.digest))
         // A connection that breaks before the first body byte is replaced by libcurl itself.
         if count > 0 { #expect(delivery.retriedFailures == 1) }
-        // No byte that the server had was sent again.
+        // At most one chunk was sent again.
         let again = delivery.bytesSent - 5000
         #expect(again >= 0 && again <= 1000)
         for proof in source.proofs {
@@ -97,7 +97,7 @@ struct ResumeTests {
         case .success:
             #expect(isAccepted)
             #expect(server.stored == source.bytes)
-            // The next interruption may come one chunk later: the part is verified now.
+            // The next interruption may come one chunk later, so a digest of the part is stored now.
             #expect(source.proofs.first?.offset == Int64(offset))
         case .failure(let error):
             #expect(!isAccepted && error.kind == .prefixChanged)

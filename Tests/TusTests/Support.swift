@@ -208,7 +208,7 @@ final class Source: Sendable {
     private let directory: TemporaryDirectory
     private let kept = Mutex<[TusProof]>([])
 
-    /// Bytes that differ at every offset, so that a shifted copy never equals the original.
+    /// Bytes with a period of 2 MiB, so that a copy shifted by less differs from the original.
     init(_ byteCount: Int) throws {
         bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
         directory = try TemporaryDirectory()

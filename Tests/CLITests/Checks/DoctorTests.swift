@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `mediactl doctor` against real servers: it checks, and changes nothing.
+/// `mediactl doctor` against the sandbox and scripted servers: it checks, and changes nothing.
 @Suite struct DoctorTests {
     private static func doctor(
         _ server: String,

@@ -92,7 +92,7 @@ import Testing
         let hint = try #require(report.result.errors.split(separator: "\n").last { $0.contains("hint: mediactl") })
         #expect(hint.contains("hint: mediactl uploads delete 1\(options)"))
         #expect(hint.hasSuffix("--server \(fixture.sandbox.baseURL)"))
-        // The command works when pasted, once the server has recovered.
+        // The command works when an administrator pastes it.
         if !options.isEmpty {
             let words = hint.split(separator: " ").dropFirst(3).map(String.init)
             let result = try await fixture.runner.run(

@@ -15,7 +15,7 @@ import Testing
         var testDescription: String { text + (user.map { " as \($0)" } ?? "") }
     }
 
-    /// Each is also passed to curl, for the host `127.0.0.1`.
+    /// Those with `isRequestedByCurl` are also passed to curl, for the host `127.0.0.1`.
     static let cases: [Case] = [
         Case(text: "machine 127.0.0.1 login a password b", found: "a:b"),
         Case(text: "machine 127.0.0.1\n\tlogin a\n\tpassword b\n", found: "a:b"),

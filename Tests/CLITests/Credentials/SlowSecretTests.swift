@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built program waiting for a secret that is never written.
+/// The built program with secrets and settings in FIFOs.
 @Suite(.prompt) struct SlowSecretTests {
     /// Where the secret comes from; `FIFO` stands for the path.
     struct Source: Sendable {

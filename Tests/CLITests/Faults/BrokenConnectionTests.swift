@@ -14,7 +14,7 @@ import Testing
 
         var total: Int { header + file + footer }
 
-        /// Every boundary of the parts, and one byte on both sides of it.
+        /// The ends of the body and of the file, one byte on both sides of them, and the middle of the file.
         var boundaries: [Int] {
             [
                 0, 1, header - 1, header, header + 1, header + file / 2, header + file - 1, header + file,
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// A retry within the same call, where part of the body was missing or a query showed that nothing arrived.
+    /// A retry within the same run, where part of the body was missing or a query showed that nothing was stored.
     @Test(arguments: ["0", "1000", "body"])
     func resetIsResolvedByARetry(_ moment: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=\(moment),times=1"])
@@ -97,7 +97,7 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The server is unreachable when queried: the outcome is unknown, and nothing is sent again until it is known.
+    /// The server is unavailable when queried: the outcome is unknown, and nothing is sent again until it is known.
     @Test func outcomeStaysUnknownUntilTheServerResponds() async throws {
         let sandbox = try await SandboxProcess.start(faults: [
             "upload:drop-response", "media:status=503", "listing:status=503",

@@ -94,7 +94,7 @@ import Testing
         #expect(try fixture.tokens().map { $0.label?.unicodeScalars.count } == [255])
     }
 
-    @Test func limitOfTheProfileApplies() async throws {
+    @Test func theSizeLimitIsASetting() async throws {
         let site = try ScriptedSite()
         let fixture = try FaultFixture(site.address)
         let report = try await fixture.upload(extra: ["MEDIACTL_MAX_BYTES": "26181"])

@@ -7,7 +7,7 @@ import Testing
 /// determined by queries, never by sending again.
 @Suite struct OddResponseTests {
     /// The file is stored, but the JSON of the response ends early, or the response is a 500 (traps T7 and T19), is
-    /// lost, never ends (the connection is closed), or stalls (the stall limit applies again). The server is queried
+    /// lost, is too long (the connection is closed), or stalls (the stall limit applies again). The server is queried
     /// for the file, which is not sent again.
     @Test(arguments: [
         "upload:truncate=0", "upload:truncate=1", "upload:truncate=40", "upload:truncate=400",
@@ -29,7 +29,7 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// Everything but the end of the connection arrived: the token is saved.
+    /// The token is complete, so it is saved regardless of the form of the response.
     @Test(arguments: ["upload:wrong-length", "upload:wrong-types", "upload:html", "upload:whitespace=1048576"])
     func tokenIsSavedFromABrokenResponse(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])

@@ -212,7 +212,7 @@ import Testing
         #expect(WaitReport.message(failure) == "the server failed (502); retrying in 9 s")
     }
 
-    /// Only these statuses prove that nothing was stored and that the file may be sent again.
+    /// These responses come before the body, so nothing was stored, and they are temporary: the file may be sent again.
     @Test(arguments: ["upload:early-status=429,times=1,retry-after=1", "upload:early-status=503,times=1"])
     func isRetriedWhereThatIsSafe(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])

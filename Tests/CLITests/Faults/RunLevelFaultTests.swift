@@ -15,7 +15,7 @@ import Testing
         var server: String?
         var environment: [String: String] = [:]
         var fault: ExpectedFault
-        /// Maximum number of requests that contain or announce a file.
+        /// The number of requests, over all attempts.
         var requests: Int
         /// The number of warnings, over all attempts.
         var warnings: Int

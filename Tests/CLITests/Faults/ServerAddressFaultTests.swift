@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Invalid addresses, and servers that are unreachable or not trusted. Nothing is sent to them.
+/// Invalid addresses, and servers that are unreachable or not trusted.
 @Suite struct ServerAddressFaultTests {
     @Test(arguments: [
         (

@@ -14,7 +14,7 @@ import Testing
         var photo: String { directory + "/photo.jpg" }
 
         func verify(_ arguments: [String]) async throws -> SyncFixture.Report {
-            // No server is reachable, and there are no settings, keys or data.
+            // No server is configured, and there are no settings, keys or data.
             try SyncFixture.report(of: try await machine.run(["hash-only", "verify"] + arguments + ["--json"]))
         }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(none.result.exitCode == 0 && none.items.first?["status"] as? String == "skipped")
     }
 
-    // Contract M9: the reference server does not sign video members.
+    // Contract M9: for the reference server, video members are not signed.
     @Test func videoMembersOfTheReferenceProfileAreNotSigned() async throws {
         let keys = try TemporaryDirectory()
         let made = try await ChildProcess.run(
@@ -149,7 +149,7 @@ import Testing
         #expect(try await unsigned().contains("frame_count"))
     }
 
-    /// A change that a forger could make, and the first check that fails.
+    /// A change that a forger could make, and a check that detects it.
     enum Forgery: String, CaseIterable {
         case photo = "file_hash"
         case mediaHash = "body_hash"

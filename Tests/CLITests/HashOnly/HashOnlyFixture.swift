@@ -11,7 +11,7 @@ struct HashOnlyFixture: Sendable {
     /// Path of its depth map: raw binary32, 3×3.
     let depth: String
 
-    /// The depth option that all tests use to send a capture.
+    /// The options for the photo's depth map.
     var depthOptions: [String] { ["--depth", depth, "--depth-size", "3x3"] }
 
     init(faults: [String] = [], arguments: [String] = []) async throws {
@@ -44,7 +44,8 @@ struct HashOnlyFixture: Sendable {
         try await json(["send", photo] + depthOptions + arguments)
     }
 
-    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the final record.
+    /// Runs a command with `--json`; the first five lines and the last one must have their documented shape, and the
+    /// last must be the final record.
     func json(_ arguments: [String], extra: [String: String] = [:]) async throws -> SyncFixture.Report {
         try SyncFixture.report(of: try await run(arguments + ["--json"], extra: extra))
     }

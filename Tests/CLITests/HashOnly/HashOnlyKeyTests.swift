@@ -15,7 +15,7 @@ import Testing
 
     private func fixture(_ tpm: SoftwareTPM, _ arguments: [String] = []) async throws -> HashOnlyFixture {
         var fixture = try await HashOnlyFixture(arguments: arguments)
-        // The tools use the resource manager.
+        // mediactl passes this variable to the TPM tools as well.
         fixture.runner.environment["TPM2OPENSSL_TCTI"] = tpm.connection
         return fixture
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(try await fixture.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
     }
 
-    /// A key that the user created stays in the TPM, and so does one that another server has registered.
+    /// A key that the user created stays in the TPM, and so does one that is registered again.
     @Test func onlyUnusedKeysOfARegistrationAreRemoved() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
@@ -166,7 +166,7 @@ import Testing
         let result = try await fixture.json(options + ["--tpm2-evidence", evidence])
         #expect(result.result.exitCode == 0 && result.last["level"] as? String == "software", "\(result.result.errors)")
         #expect(try await fixture.send().items.first?["level"] as? String == "software")
-        // Evidence from a TPM with a key in a file was accepted as level tpm2.
+        // Evidence from a TPM proves nothing about a key in a file.
         for key in [["--key", fixture.photo], []] {
             let refused = try await fixture.run(["register", "--replace", "--tpm2-evidence", evidence] + key)
             #expect(refused.exitCode == 2 && refused.errors.contains("a key in a file is not in a TPM"))
@@ -201,7 +201,7 @@ import Testing
     func ctrlCEndsTheSigningProgram(isRegistering: Bool) async throws {
         let fixture = try await HashOnlyFixture()
         let home = fixture.runner.home
-        // Signs only for the registration. The signature is DER, as the help requires.
+        // The program signs until the file `hang` exists. The public key is in DER.
         let (script, key) = try await fixture.signer(form: "DER")
         let register = ["register", "--signer-command", script, "--public-key", key]
         if !isRegistering {

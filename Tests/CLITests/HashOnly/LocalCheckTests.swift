@@ -27,7 +27,7 @@ import Testing
         report.items.compactMap { $0["status"] as? String }
     }
 
-    @Test func anUnreachableServerDoesNotHideTampering() async throws {
+    @Test func withoutTheServerTheLocalChecksAreReported() async throws {
         _ = try await fixture.sandbox.stop()
         let text = try await fixture.run(["verify", fixture.photo])
         #expect(text.exitCode == 6, "\(text.errors)")

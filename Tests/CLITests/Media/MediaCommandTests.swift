@@ -19,7 +19,7 @@ import Testing
 
         func file(_ name: String) -> String { runner.home.file(name) }
 
-        /// Uploads a file with unique content; the first has ID 1.
+        /// Uploads a file whose content depends on the first letter of its label; the first file has ID 1.
         func upload(_ label: String, date: String = "2026-03-01", user: String = "uploader") async throws {
             try FaultFixture.writeMovie(to: file("\(label).mp4"), byteCount: 3000, seed: UInt8(label.utf8.first ?? 0))
             let result = try await run(
@@ -152,7 +152,7 @@ import Testing
         #expect(result.output.contains("\"code\":\"in_other_event\""))
         #expect(result.exitCode == 3)
         #expect(result.errors.contains("mediactl media delete 1"))
-        // By its ID it is deleted from all of them.
+        // A deletion by ID deletes it from both events.
         #expect(try await fixture.run(["media", "delete", "1", "--yes"]).exitCode == 0)
         #expect(try fixture.sandbox.storedFiles().count == before - 2)
     }

@@ -43,7 +43,7 @@ import Testing
         #expect(try await self.settings("library_url: https://h\n").albumsLibrary.value == .immich)
     }
 
-    // The source with the highest precedence that sets either one decides.
+    // The source with the highest precedence that sets `albums.library` or `library_url` decides.
     @Test func addressesOnTheCommandLineWin() async throws {
         let text = "albums:\n  library: folder\n"
         #expect(

@@ -125,7 +125,7 @@ import Testing
         #expect(try !other.server(ServerURL(Self.b).origin, of: .libraryURL).takesEnvironment)
     }
 
-    /// A type of server in `OutcomeTable.servers` is one more service.
+    /// Each type of server in `OutcomeTable.servers` that has a setting is a service.
     @Test(arguments: SettingKey.services) func everyServiceHasItsOwnServer(_ service: SettingKey) async throws {
         let environment = ["MEDIACTL_SERVER": Self.a, service.environmentVariable: Self.b]
         let settings = try await resolve(file: "", environment: environment)

@@ -401,7 +401,7 @@ import Testing
         #expect(try summary(after, schema: "store-check")["missing_tokens"] as? Int == 0)
     }
 
-    @Test func aStoreBackedUpTodayIsNotBackedUpAgain() async throws {
+    @Test func aStoreCreatedTodayIsNotBackedUp() async throws {
         try fill()
         #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
         #expect(!FileManager.default.fileExists(atPath: runner.home.file("data/mediactl/backups")))

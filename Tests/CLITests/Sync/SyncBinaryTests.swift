@@ -61,7 +61,7 @@ import Testing
         #expect(report.result.exitCode == 7 && report.last["type"] as? String == "error")
     }
 
-    @Test func statusReportsAnUnreachableServer() async throws {
+    @Test func statusReportsAFailingServer() async throws {
         let fixture = try await SyncFixture.loggedIn()
         try await fixture.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
         _ = try await fixture.run("sync")
@@ -225,7 +225,6 @@ import Testing
         #expect(unknown.result.exitCode == 5)
     }
 
-    // Trap 12: the server changes the files it stores.
     /// A download, an upload and a repair fail with the error that ends the run.
     @Test(arguments: ["download", "push", "repair"])
     func theErrorThatEndsARunIsPrintedOnce(command: String) async throws {
@@ -266,6 +265,7 @@ import Testing
         #expect(result.errors.ranges(of: "error: no space left for").count == 1, "\(result)")
     }
 
+    /// Trap 12: the server changes the files it stores.
     @Test func rewrittenPhotosAreReportedAsANotice() async throws {
         let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
         try Data(SmallPhoto.jpeg).write(to: URL(fileURLWithPath: directory + "/a.jpg"))

@@ -32,7 +32,7 @@ import Testing
     private static let html = Data("<html><body>Not found</body></html>".utf8).base64EncodedString()
     private static let random = Data((0..<2_000).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
 
-    /// Previously, each was accepted as "rewritten by the server", with exit code 0, and never fetched again.
+    /// Such a file must not be accepted as rewritten by the server: it would never be fetched again.
     @Test(arguments: [
         #"{"action":"replace","base64":"eA=="}"#, #"{"action":"replace","base64":"\#(html)"}"#,
         #"{"action":"replace","base64":"\#(random)"}"#, #"{"action":"truncate","bytes":300}"#,
@@ -128,7 +128,7 @@ import Testing
         #expect(verify.output.contains("server damaged     \(ids[1])  (b.jpg, the file ends without an end marker)\n"))
     }
 
-    /// A file of the right length: only reading it detects the damage.
+    /// Files of a plausible length: only reading them detects the damage.
     @Test func verifyReadsTheFilesOnTheServerOnRequest() async throws {
         #expect(try await fixture.json("sync", "verify", "--server-content").result.exitCode == 0)
         try await damage(fixture, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
@@ -164,7 +164,7 @@ import Testing
         try await fixture.sandbox.photoSync("POST", "rewrite")
         _ = try await fixture.run("sync", "--full")
         let id = try #require(try await fixture.sandbox.photos().first?.id)
-        // A copy that the server has rewritten.
+        // Simulates the server's rewritten copy, which is damaged as well.
         try await damage(fixture, id, #"{"action":"truncate","bytes":300}"#)
         let verify = try await fixture.json("sync", "verify", "--server-content")
         #expect(verify.result.exitCode == 3 && verify.count("uploaded_damaged") == 1)
@@ -334,7 +334,7 @@ import Testing
         #expect(try await fixture.json("sync", "repair", "--yes").states == ["repaired"])
     }
 
-    /// The server's copy of a repaired photo carries the old ID, and is a copy of the photo with the new ID.
+    /// A downloaded copy of a photo that was repaired carries the old ID, and is a copy of the photo with the new ID.
     @Test func aReplacedPhotoIsNotDeleted() async throws {
         let original = "\(directory)/a.jpg"
         try FileManager.default.moveItem(atPath: original, toPath: original + ".away")
@@ -425,7 +425,7 @@ import Testing
         #expect(verify.errors.contains("upload local originals again with: mediactl sync repair\n"), "\(verify.errors)")
     }
 
-    /// Another process is listing the photos: the state of the index is not known.
+    /// An earlier listing is unfinished: the state of the index is not known.
     @Test func repairReportsWhenTheIndexIsNotCurrent() async throws {
         try await damage(fixture, ids[0], #"{"action":"remove"}"#)
         // Interrupted: the listing is unfinished.
@@ -438,7 +438,7 @@ import Testing
         #expect(try await fixture.run("sync", "--full").exitCode == 0)
     }
 
-    /// One of two files with the uploaded bytes has changed since.
+    /// Two of three files with the uploaded bytes have changed since.
     @Test func repairPrefersAnUnchangedOriginal() async throws {
         for name in ["0.jpg", "z.jpg"] {
             try FileManager.default.copyItem(atPath: "\(directory)/a.jpg", toPath: "\(directory)/\(name)")

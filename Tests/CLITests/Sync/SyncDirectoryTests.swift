@@ -155,7 +155,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
     }
 
-    // A new machine with the same originals has nothing to download.
+    // A new machine does not download photos whose originals it already has.
     @Test func localPhotosAreNotPlannedAsDownloads() async throws {
         try await fixture.sandbox.addPhotos(#"{\#(Self.alice),"content":"a photo called a.jpg"}"#)
         _ = try await fixture.run("sync")

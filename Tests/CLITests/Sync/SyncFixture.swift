@@ -4,7 +4,8 @@ import Testing
 
 /// The built program, a sandbox with PhotoSync, and some photos.
 struct SyncFixture: Sendable {
-    /// The last record of a run with `--json`, whose records have been compared with their schemas.
+    /// The output of a run with `--json`. The first five records and the last one have been compared with their
+    /// schemas.
     struct Report {
         var result: ChildResult
         var records: [[String: Any]]
@@ -46,7 +47,8 @@ struct SyncFixture: Sendable {
         try await runner.run(arguments, extra: extra)
     }
 
-    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the final record.
+    /// Runs a command with `--json`; the first five lines and the last one must have their documented shape, and the
+    /// last must be the final record.
     func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> Report {
         try Self.report(of: try await runner.run(arguments + ["--json"], extra: extra))
     }

@@ -38,12 +38,12 @@ import Testing
         let target = stop.command.map { $0 == "out" ? fixture.runner.home.file("out") : $0 }
         let child = try fixture.runner.start(target + ["--json"])
         try await child.signal(SIGINT, after: stop.sign)
-        // The report checks each record, and that one of them is the final one.
+        // The report checks the records, and that one of them is the final one.
         let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == 130)
     }
 
-    /// The status query is not part of the trace until it ends.
+    /// The trace shows a request only once it has ended, so the test waits for it at the server.
     @Test(arguments: [SIGINT, SIGTERM]) func aClaimStopsBeforeItsPlan(signal: Int32) async throws {
         let fixture = try await SyncFixture.loggedIn()
         try await fixture.sandbox.addFaults("photos-status:stall")

@@ -105,7 +105,7 @@ import Testing
         let no = try fixture.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
         try await no.respond(to: "Create albums (folders of symbolic links) in", with: "no\n")
         #expect(try await no.finish().exitCode == 0)
-        // The folder is not created again after its creation was declined (rule R10).
+        // Later commands do not create the folder after its creation was declined (rule R10).
         #expect(try await fixture.run("library", "status").exitCode == 4)
         #expect(fixture.albums().isEmpty && !FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes"))
         #expect(try await fixture.names("T") == ["a.jpg"])
@@ -281,7 +281,7 @@ import Testing
         #expect(applied.exitCode == 4 && applied.errors.contains("hint: use the version"), "\(applied)")
     }
 
-    // An address that was removed or mistyped: the tape gets another album there, and that is reported once.
+    // Another root, for example a mistyped one: the tape gets another album there, and that is reported once.
     @Test func albumsElsewhereAreReported() async throws {
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
         let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": fixture.runner.home.file("albums")]

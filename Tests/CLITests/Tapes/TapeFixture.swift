@@ -4,7 +4,7 @@ import Testing
 
 /// The built program, a home directory with a pictures directory, and some originals, which no command may change.
 struct TapeFixture: Sendable {
-    /// Files that a command must not change.
+    /// The state of a file that a command must not change.
     struct Witness: Equatable {
         var inode: UInt64
         var size: Int
@@ -39,7 +39,8 @@ struct TapeFixture: Sendable {
         try await runner.run(["tapes"] + arguments, extra: extra)
     }
 
-    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the final record.
+    /// Runs a command with `--json`; the first five lines and the last one must have their documented shape, and the
+    /// last must be the final record.
     func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> SyncFixture.Report {
         try await json(arguments, extra: extra)
     }

@@ -134,7 +134,7 @@ import Testing
     }
 
     // R19, and credentials of uploads: the key of one server is never offered to another.
-    @Test func uploadsUseTheStoredKeyOnly() async throws {
+    @Test func theKeyOfUploadsIsNotSentToTheLibrary() async throws {
         let uploads = try await BatchFixture()
         let login = ["MEDIACTL_SERVER": uploads.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
         let path = try fixture.original("a.mp4")

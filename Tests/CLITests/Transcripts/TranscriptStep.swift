@@ -6,7 +6,7 @@ import Testing
 ///
 ///     PURPOSE [NAME=VALUE ...] COMMAND [? PROMPT [y/N] INPUT]
 ///
-/// Each purpose has a keyword: `ok`, `table` (a success whose lines must fit the terminal), `prompted` (a success that
+/// Each purpose has a keyword: `ok`, `table` (a success whose lines must fit the terminal), `asked` (a success that
 /// needs --yes without a terminal), `no`, `look`, `prepare`, `keep` and `remove`.
 struct TranscriptStep: Sendable {
     enum Purpose: Sendable {

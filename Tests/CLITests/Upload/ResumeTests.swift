@@ -124,7 +124,7 @@ import Testing
         #expect(resumed.exitCode == code && resumed.errors.contains("uploads discard \(id)"), "\(resumed)")
     }
 
-    /// The new file has the same size, so only the bytes that were sent differ.
+    /// The new file has the same size, so only its bytes show the change.
     @Test func aDryRunReportsAChangedFile() async throws {
         let (fixture, id) = try await interruptedFixture()
         let file = URL(fileURLWithPath: fixture.runner.home.file("a.mp4"))
@@ -424,7 +424,7 @@ import Testing
         #expect(try await fixture.runner.run(["uploads", "resume", id] + fixture.login).exitCode == 0)
     }
 
-    @Test func severalUploadsRequireAnID() async throws {
+    @Test func withoutResumableUploadsNothingIsResumed() async throws {
         let fixture = try await BatchFixture()
         let none = try await fixture.runner.run(["uploads", "resume"] + fixture.login)
         #expect(none.exitCode == 0 && none.errors.contains("no resumable uploads"))

@@ -108,7 +108,7 @@ import Testing
         (Duration.milliseconds(1), "0.1 s"), (.milliseconds(200), "0.2 s"), (.milliseconds(900), "0.9 s"),
         (.milliseconds(950), "1 s"), (.seconds(1), "1 s"), (.milliseconds(1_500), "2 s"), (.seconds(90), "1 min 30 s"),
     ])
-    func waitsAreReportedWithTheirReason(_ pause: Duration, _ words: String) {
+    func pausesAreRounded(_ pause: Duration, _ words: String) {
         #expect(Formats.pause(pause) == words)
     }
 

@@ -156,7 +156,7 @@ import Testing
         #expect(try rows(other) == rows(machine))
     }
 
-    @Test func anExportToAClosedPipeIsAFailure() async throws {
+    @Test func anExportToAFullDeviceIsAFailure() async throws {
         try fill(machine, [entry(1)])
         let result = try await machine.runner.run(
             ["uploads", "export", "--show-token"],

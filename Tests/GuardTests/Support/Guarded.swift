@@ -31,7 +31,8 @@ enum Guarded {
         return runner
     }
 
-    /// Copies a file to a directory; addresses and home directory are replaced by those of the test.
+    /// Copies a fixture to the runner's home directory; the address and the home directory in it are replaced by those
+    /// of the test.
     static func place(_ name: String, in runner: BinaryRunner, port: Int) throws -> String {
         let target = runner.home.file(name)
         let text = try String(contentsOfFile: fixtures + "/" + name, encoding: .utf8)

@@ -106,7 +106,7 @@ struct ExpectedFault: Sendable {
     var code: String
     /// Part of the message.
     var message: String
-    /// Part of the hint; nil if none is expected.
+    /// Part of the hint; nil if it is not checked.
     var hint: String?
 
     init(_ exitCode: Int32, _ code: String, _ message: String, hint: String? = nil) {
