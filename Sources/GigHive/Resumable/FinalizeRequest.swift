@@ -7,18 +7,25 @@ internal import Outcomes
 
 /// The request that turns a finished tus upload into a stored file (gighive contract 4.2, for guests section 6).
 struct FinalizeRequest {
+    /// Longer than the server's own limit of 300 s.
+    static let shortestResponseLimit = Duration.seconds(330)
+
     /// Whether the application accepts an upload ID (gighive contract 4.1).
     static func canName(_ tusID: String) -> Bool {
         !tusID.isEmpty && tusID.utf8.allSatisfy(TextFields.isOfName)
     }
 
     private let uploader: Uploader
+    let timeouts: TransferTimeouts
     private let body: JSONObject
     private let sizeBytes: Int64
 
     init(_ tusID: String, details: UploadDetails, sizeBytes: Int64, _ uploader: Uploader) {
         self.sizeBytes = sizeBytes
         self.uploader = uploader
+        var timeouts = uploader.options.timeouts
+        timeouts.response = max(timeouts.response, Self.shortestResponseLimit)
+        self.timeouts = timeouts
         var members: JSONObject = ["upload_id": .string(tusID)]
         if let guest = uploader.options.guest {
             members["label"] = .string(details.label)
@@ -38,7 +45,7 @@ struct FinalizeRequest {
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> RescuedResponse {
         var request = uploader.client.post("/api/uploads/finalize", json: body)
-        request.timeouts = uploader.options.timeouts
+        request.timeouts = timeouts
         let observer = control.observeStop { onEvent(.waitingForToken) }
         defer { control.endObserving(observer) }
         return await uploader.execute(request, rescue: rescue, control: control) { [sizeBytes] progress in
