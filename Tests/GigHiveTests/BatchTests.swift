@@ -134,7 +134,7 @@ final class BatchLog: Sendable {
         }
         let log = await run(bench, items, UploadBatch.Options(jobs: jobs))
         #expect(log.ended.sorted() == Array(0..<12))
-        #expect(running.withLock { $0.most } <= jobs)
+        #expect(running.withLock { $0.most } == jobs)
         #expect(bench.rescueFiles.isEmpty)
     }
 

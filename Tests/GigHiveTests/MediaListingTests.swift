@@ -66,7 +66,7 @@ import Testing
     @Test func attributesMustMatchInTheSameEvent() async throws {
         let bench = try await SandboxProcess.start(dialect: "d3").bench()
         _ = try await bench.upload(date: "2026-03-01")
-        _ = try await bench.upload("other", date: "2026-03-02")
+        _ = try await bench.upload("other", date: "2026-03-02", label: "two")
         var query = MediaQuery()
         query.eventDate = "2026-03-01"
         #expect(try await bench.client.media(matching: query).map(\.fileID) == [1])

@@ -63,8 +63,12 @@ import Testing
     /// No existing setting is reported as a typo of another one.
     @Test func everySettingIsKnown() async throws {
         for key in SettingKey.allCases where !key.isBoolean {
-            let result = try? await resolve(file: "\(key.rawValue): '1'")
-            #expect(result?.warnings.isEmpty ?? true, "\(key)")
+            do {
+                let result = try await resolve(file: "\(key.rawValue): '1'")
+                #expect(result.warnings.isEmpty, "\(key)")
+            } catch let error as SettingsError {
+                #expect(!error.rule.contains("unknown"), "\(key)")
+            }
         }
     }
 
