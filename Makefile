@@ -11,7 +11,7 @@ export MEDIACTL_WARNINGS_AS_ERRORS := 1
 dist/mediactl dist/man/mediactl.1 bench: export MEDIACTL_WARNINGS_AS_ERRORS := 0
 
 # lld, because the default linker supplies neither safe folding nor packed relocations: the binary is smaller and starts
-# faster. No other program links with it, so it exports nothing. docs/packaging.md lists the effect of each option.
+# faster. No other program links with it, so it exports nothing. docs/packaging.md lists the effects on its size.
 # No RUNPATH: a library beside the program must not be loaded. `-z now` makes the whole table of functions read-only.
 # The functions that common commands call are placed side by side, so that fewer pages are in memory.
 COMPILE_FLAGS := --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
@@ -113,7 +113,7 @@ proof: release ## kill the release binary at random, 200 times per transport, an
 	scripts/random-kills.py 200 multipart
 	scripts/random-kills.py 200 tus
 
-powerloss: ## simulate 20,000 power losses in recorded runs; ARGS=--long for up to 140,000, ARGS=--oracle to test the check
+powerloss: ## simulate 22,000 power losses in recorded runs; ARGS=--long for up to 140,000, ARGS=--oracle to test the check
 	@scripts/setup.sh test
 	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
 	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox

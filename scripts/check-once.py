@@ -38,11 +38,9 @@ TABLE = [
     ("a pool of tasks", r"\bwith\w*TaskGroup\(", [
         "MediaSystem/BoundedTasks.swift", "MediaTransport/TransferControl.swift",
     ]),
-    # The store, Pull and Interruption have serial queues, which order writes, rows and signals.
+    # The store and Interruption have serial queues, which order writes and signals.
     ("a thread for blocking work", r"detachNewThread|DispatchQueue\.global\(\)\.async\b|DispatchQueue\(label|pthread_create", [
-        "MediaSystem/BlockingWork.swift", "MediaStore/", "PhotoSync/Pull/Pull.swift", "MediaCLI/Sync/SyncList.swift",
-        "MediaCLI/Shared/Files/SmallFile.swift", "MediaCLI/Shared/Signals/Interruption.swift",
-        "MediaCLI/Shared/Terminal/Prompter.swift", "MediaCLI/Upload/UploadPlan.swift",
+        "MediaSystem/BlockingWork.swift", "MediaStore/", "MediaCLI/Shared/Signals/Interruption.swift",
     ]),
     # These casts apply to errors thrown by callers' closures, or while the rows of a store are read.
     ("a cast of a caught error", r"error as\? \w+( \?\?|\))", [
@@ -63,7 +61,7 @@ TABLE = [
         "MediaStore/StoreBackups.swift", "MediaStore/StoreConnection.swift", "MediaStore/StoreConnection+Snapshot.swift",
         "MediaStore/SyncIndex/IndexSchema.swift",
     ]),
-    # The library handles backslashes and time zones; these files parse the output of other programs.
+    # Values in a column of a store.
     ("another JSON encoder or decoder", r"\bJSON(De|En)coder\(", [
         "MediaStore/Stored.swift",
     ]),

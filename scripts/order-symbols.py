@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes packaging/symbols.order: the functions that common commands call, for the linker's --symbol-ordering-file.
 
-The kernel maps 16 pages of a program at a time. With these functions side by side, a command needs a third of the
-memory for code (docs/packaging.md). Called by `make symbols` with a program that has symbols, its linker map
+The kernel maps 16 pages of a program at a time. With these functions side by side, an upload needs half of the memory
+for code (docs/packaging.md). Called by `make symbols` with a program that has symbols, its linker map
 (not demangled), and the output. A name that no longer exists is ignored by the linker.
 
 Requires valgrind and a C compiler: callgrind lists the instructions that each command executed.
