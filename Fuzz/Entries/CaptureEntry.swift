@@ -108,7 +108,7 @@
             return nil
         }
 
-        /// A blob that can be opened cannot be created without the key.
+        /// Without the key, no blob can be created that opens.
         private static func checkBlob(_ bytes: [UInt8]) -> String? {
             guard let key = StreamingAEAD.Key([UInt8](repeating: 0x5a, count: 32)) else { return "no key" }
             var rest = bytes[...]

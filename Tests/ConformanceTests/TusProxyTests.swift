@@ -33,7 +33,7 @@ struct TusProxyTests {
         #expect(delivery.bytesSent <= Int64(source.bytes.count + (8 + 4 + 2) << 20))
     }
 
-    @Test("an interruption in front of a buffering proxy loses a chunk, but corrupts nothing", arguments: bufferings)
+    @Test("an interruption in front of a proxy loses at most a chunk, and corrupts nothing", arguments: bufferings)
     func cutConnections(isBuffering: Bool) async throws {
         let bench = try await TusBench()
         let proxy = try await ReverseProxy(before: bench.server.address, isBuffering: isBuffering)

@@ -12,7 +12,7 @@ private final class Seen: Sendable {
     func append(_ text: String) { texts.withLock { $0.append(text) } }
 }
 
-/// Stores written by 0.1.0 are opened, listed, deleted from and resumed.
+/// Files written by 0.1.0 are read, and a token from them deletes.
 @Suite struct OldStoreTests {
     /// A server that deletes one file with its token; it rejects other tokens, and responds to other requests with 404.
     private static func deletingServer(id: Int, token: String, bodies: Seen) throws -> ScriptedServer {
@@ -80,7 +80,7 @@ private final class Seen: Sendable {
         #expect(!rest.contains(2) && rest.contains(3))
     }
 
-    @Test func everyStateOfTheJournalIsRecognized() async throws {
+    @Test func statesOfTheJournalAreRecognized() async throws {
         let server = try Self.silentServer()
         let runner = try Guarded.machine(port: server.port)
         let result = try await runner.run(["uploads", "status", "--dry-run", "--json"])

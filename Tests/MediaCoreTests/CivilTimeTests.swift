@@ -33,7 +33,7 @@ import Testing
         #expect(CivilTime(year: nil, month: 12, day: 31) == nil)
     }
 
-    /// The times agree in any time zone of the machine.
+    /// In the time zone of the machine, whichever it is.
     @Test func localTimesAgreeWithTheSystem() {
         for _ in 0..<2000 {
             let moment = Int64.random(in: 0...4_000_000_000)
@@ -41,13 +41,13 @@ import Testing
             var (seconds, parts) = (time_t(moment), tm())
             localtime_r(&seconds, &parts)
             #expect(local.day == Int64(parts.tm_mday) && local.hour == Int64(parts.tm_hour), "\(moment)")
-            // Twice a year an hour is ambiguous.
+            // Where clocks change, one hour of each year is ambiguous.
             #expect(abs(local.localSecondsSince1970 - moment) <= 3600, "\(moment)")
         }
     }
 
     @Test(arguments: [Int64.min, -1, 0, Int64.max]) func extremeTimesDoNotTrap(_ seconds: Int64) {
-        // The days of 400 years are added to the distance.
+        // Int64.min itself would overflow when it is converted back.
         let seconds = seconds / 2
         #expect(CivilTime(secondsSince1970: seconds).secondsSince1970 == seconds)
         #expect(!CivilTime(localSecondsSince1970: seconds).text.isEmpty)

@@ -32,7 +32,7 @@ import Testing
     @Test(arguments: [
         #""\ud83d""#, #""\ude00""#, #""\u12g4""#, #""\u+123""#, #""\x""#, "\"a\nb\"", "1e999", "012", "1-2", "-",
     ])
-    func valuesOutOfRangeOfAnyTypeAreNull(value: String) throws {
+    func invalidStringsAndNumbersAreNull(value: String) throws {
         let read = try #require(JSONValue.object(in: Array("{\"a\":\(value),\"b\":1}".utf8)[...]))
         #expect(read["a"] == .null)
         #expect(read["b"]?.wholeNumber == 1)

@@ -119,7 +119,7 @@ import Testing
         #expect(pipeline.ring.allocated == 1)
     }
 
-    /// The thread owns the ring; when the ring is freed, the thread exits.
+    /// The thread references the ring; once the ring is freed, the thread has ended.
     @Test(.timeLimit(.minutes(4))) func anUnfinishedPipelineEndsItsThreadWhenReleased() async throws {
         weak var ring: HashRing?
         do {

@@ -5,8 +5,7 @@ import Testing
 
 /// Keys in a software TPM (`swtpm`), used through tpm2-openssl.
 ///
-/// A single test, so that only one TPM is started: the provider finds it through an environment variable of this
-/// process.
+/// Serialized, because the provider finds its TPM through an environment variable of this process.
 @Suite(.serialized) struct ProviderKeyTests {
     private static let message = randomBytes(3000)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaCrypto
 
-/// `TinkTests` verifies the format; these tests are about input that must not be decrypted.
+/// `TinkTests` verifies the format; these tests include input that must not be decrypted.
 @Suite struct StreamingAEADTests {
     /// Sizes around the ends of the first and the second segment.
     static let sizes = [

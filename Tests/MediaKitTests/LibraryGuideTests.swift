@@ -50,7 +50,7 @@ struct LibraryGuideTests {
         // guide: end
     }
 
-    @Test("a canceled task stops the upload during the transfer, and the next process resumes it")
+    @Test("a canceled task stops the upload during the transfer, and the upload can be resumed")
     func cancelAndResume() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["tus-patch:stall,after=65536,skip=1"])
         let temporary = try TemporaryDirectory()
@@ -130,7 +130,7 @@ struct LibraryGuideTests {
         #expect(result.photos == 2 && result.copies == 2 && result.counts.isEmpty)
     }
 
-    @Test("a login is stored for the next process, and a failed one stores nothing")
+    @Test("a login is stored, and a failed one stores nothing")
     func keptLogin() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
@@ -207,7 +207,7 @@ struct LibraryGuideTests {
 
     // MARK: The document
 
-    @Test("the document shows exactly the code that runs here, each system in ten lines")
+    @Test("the document shows exactly the code that runs here, each system in at most ten lines")
     func documentIsThisCode() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
         let document = try Repository.text("docs/library.md")

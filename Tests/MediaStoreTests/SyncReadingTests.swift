@@ -54,7 +54,7 @@ struct SyncReadingTests {
         #expect(ids == photos.map(\.id).sorted())
     }
 
-    @Test("blocks are found by key: the last one is as fast as the first")
+    @Test("blocks are found by key, with an index and without sorting")
     func keyset() throws {
         try index.synchronize([(0..<10).map { samplePhoto($0) }])
         let plan = try fixture.rawDatabase().read { db in

@@ -180,7 +180,7 @@ struct FaultTests {
         #expect(response.metrics.bodyBytesSent == 0)
     }
 
-    @Test("a GET whose kept-alive connection is lost is repeated")
+    @Test("a GET whose connection is lost is repeated")
     func safeIsRepeated() async throws {
         let server = try ScriptedServer { connection, number in
             try connection.readRequest()
@@ -243,7 +243,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a reset after N bytes is a lost connection, and the body is complete only if all of it was sent",
+        "a reset after N bytes is a lost connection; if all bytes were read, the body was complete",
         arguments: [0, 1, 4096, 99_999, 100_000]
     )
     func reset(after count: Int) async throws {

@@ -50,7 +50,7 @@ struct ServerURLTests {
     }
 
     @Test(
-        "random text is malformed",
+        "text that is not an address is malformed",
         arguments: [
             "javascript:alert(1)", "https://", "https://a b", "http://[::1", "https://host:99999", "https://6%%330",
         ]

@@ -8,7 +8,7 @@ import Testing
 
 /// Claiming legacy photos, verified by counting (photosync contract section 7).
 @Suite struct ClaimTests {
-    /// `legacy` photos, two from a phone and one from this device.
+    /// `legacy` photos without a device, two from a phone and one from this device.
     private func bench(legacy: Int, device: String? = ServerPhotos.device.id) throws -> PullBench {
         var serverPhotos = ServerPhotos(0, pageSize: 400)
         for number in 0..<legacy { serverPhotos.insert(ServerPhotos.photo(number, origin: nil)) }
@@ -130,7 +130,7 @@ import Testing
         #expect(none.server.requests.isEmpty)
     }
 
-    @Test func aStopTakesEffectBetweenTwoBlocks() async throws {
+    @Test func aStopBeforeTheFirstBlockSendsNoClaim() async throws {
         let bench = try bench(legacy: 600)
         let claim = LegacyClaim(bench.account)
         let plan = try await claim.plan(.ids(legacyIDs(bench)))

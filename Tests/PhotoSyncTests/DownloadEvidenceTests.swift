@@ -94,7 +94,7 @@ import Testing
         #expect(await bench.run().only?.state == .verified)
     }
 
-    /// A photo that was uploaded with the ID of another photo of the same length, which the server has replaced.
+    /// A photo that was uploaded with another photo's ID, which the server has replaced with an ID of the same length.
     @Test func theUploadedLengthWithTheIDIsNotDamage() async throws {
         let uploaded = SmallPhoto.stampedText("b", "text")
         let server = try DownloadServer(

@@ -450,7 +450,7 @@ import Testing
         #expect(server.requests.map(\.target) == ["/photos/api/photos/a/download"])
     }
 
-    /// Three requests wait for each other; a fourth one arrives only after them.
+    /// Three requests wait for each other, and no more than three run in parallel.
     @Test func parallelDownloadsReachTheLimit() async throws {
         let running = Mutex<(now: Int, most: Int)>((0, 0))
         let three = Gate()

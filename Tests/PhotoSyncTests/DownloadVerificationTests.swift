@@ -31,8 +31,8 @@ import Testing
         #expect(try await bench(server).run().only?.state == .verified)
     }
 
-    /// Rule 3, traps 12 and 13: the server has rewritten the file and reports its digest in a header field with
-    /// different spelling.
+    /// Rule 3, traps 12 and 13: the server has rewritten the file and reports the digest of the uploaded one, in a
+    /// header field with different spelling.
     @Test func aRewrittenFileIsAcceptedAndItsOwnDigestRecorded() async throws {
         let rewritten = SmallPhoto.stampedText("a", uploaded)
         let server = try DownloadServer(files: ["a": File(body: rewritten, digest: try digest(of: uploaded))])
@@ -177,7 +177,7 @@ import Testing
     }
 
     /// The bytes on the disk are hashed again: they may have changed, and after a power loss a file may have its length
-    /// without its bytes. The prefix of a rewritten file, which has no digest, is not used at all.
+    /// without its bytes. A changed prefix of a rewritten file, which has no digest, is not used at all.
     @Test(arguments: [false, true])
     func aDamagedPrefixIsDetected(_ isRewritten: Bool) async throws {
         let body = isRewritten ? SmallPhoto.stampedText("a", filler(3 << 20, seed: 1)) : long

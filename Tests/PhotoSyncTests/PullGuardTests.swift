@@ -77,7 +77,7 @@ import Testing
         }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
-        // The fabricated photo is removed.
+        // Fabricated photos are removed.
         #expect(try bench.listed == serverPhotos.photos)
         #expect(!result.advisesFull)
     }
@@ -245,7 +245,7 @@ extension ServerPhotos {
     }
 }
 
-/// A flag that remains set until it is cleared; only the thread of one connection reads it.
+/// A flag that remains set until it is cleared. The lock protects the value.
 private final class Flag: @unchecked Sendable {
     private let lock = NSLock()
     private var value = true

@@ -11,12 +11,11 @@ import Testing
 ///
 /// The guarantees of a pull, which are tested for each history:
 ///
-/// - Success of a full pull from a consistent server: the index has every photo that was present from the last start of
-///   the listing to its end, and none that was never listed in it. Excess photos (deleted after their page was received)
-///   and missing ones (uploaded so slowly that they were placed behind the cursor) show in the server's counts, unless as
-///   many were deleted as were placed.
+/// - Success of a full pull from a consistent server: the index has every photo that was present from the last start
+///   of the listing to its end, and none that was never listed in it. Excess photos (deleted after their page was
+///   received) and missing ones (uploaded so slowly that they were placed behind the cursor) show in the server's
+///   counts, unless as many were deleted as were placed.
 /// - Success of a full pull from a server that omits photos: the index has no fewer photos than the server reported.
-///   Without concurrent deletions it has exactly the server's.
 /// - Otherwise the pull throws, and no run is recorded as complete.
 /// - Once server and photos stop changing, one full pull from its start makes the index equal to the server, regardless
 ///   of its earlier state; one that resumes an earlier pull does the same, or reports that it does not.

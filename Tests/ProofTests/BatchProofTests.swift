@@ -134,7 +134,7 @@ import Testing
 
     // MARK: Signals
 
-    /// Every file that was sent gets its token; a file that was not started has no row.
+    /// Every stored file gets its token, and no row is left unfinished.
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
     func aStoppedBatchHasATokenForEachStoredFile(_ signal: Int32, _ exitCode: Int32) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:delay-response=0.1"])

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The vault's key, the device's key and assertions are searched for in all output and files of the program.
+/// The keys of vault and device are searched for in all output and files of the program, assertions in its output.
 @Suite struct CaptureSecretTests {
     @Test func noKeyAndNoAssertionIsPrinted() async throws {
         let sandbox = try await SandboxProcess.start()

@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    /// Captures do not require a login, but headers added by a proxy are secrets as well.
+    /// Captures do not require a login, but the password of a proxy is a secret as well.
     @Test func hashOnlyThroughAProxy() async throws {
         let proxyPassword = "canary-proxy-pw%21"
         let server = try Self.server(secret: proxyPassword) {

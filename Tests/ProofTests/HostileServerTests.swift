@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// Trap 22: the names in a listing were sent by other clients.
+    /// Trap 15: the names in a listing were sent by other clients.
     @Test func hostileNamesCannotChangeThePath() async throws {
         var bench = try await PhotoBench.loggedIn(faults: ["photos-list:hostile-names"])
         bench.runner.environment.merge(["TERM": "xterm", "NO_COLOR": "1"]) { $1 }
@@ -106,7 +106,7 @@ import Testing
 
     // MARK: Pages
 
-    /// Traps 1, 2, 7 and 25.
+    /// Trap 1.
     @Test(arguments: ["endless", "repeated-cursor,skip=1", "empty-page", "total=9999", "lost-photo"])
     func anEndlessListingIsAnError(fault: String) async throws {
         let bench = try await PhotoBench.loggedIn()
@@ -127,7 +127,7 @@ import Testing
         #expect(try await bench.run("sync", "verify").exitCode == 7)
     }
 
-    /// Trap 3: the photo that the cursor refers to was deleted.
+    /// Trap 1: the photo that the cursor refers to was deleted.
     @Test func anExpiredCursorRestartsTheListing() async throws {
         let bench = try await PhotoBench.loggedIn(faults: ["photos-list:expired-cursor,skip=1,times=1"])
         try await bench.sandbox.addPhotos(#"{"count":1200}"#)
@@ -151,7 +151,7 @@ import Testing
 
     // MARK: Downloads
 
-    /// Trap 14: a 200 response to a Range request is the whole file, not the rest.
+    /// Contract section 6: a 200 response to a Range request is the whole file, not the rest.
     @Test func aWholeFileForARangeIsReadFromTheStart() async throws {
         let bench = try await PhotoBench.loggedIn()
         let content = String(repeating: "0123456789abcdef", count: 200_000)
@@ -202,7 +202,7 @@ import Testing
         #expect(try Tree(bench.target).files.isEmpty)
     }
 
-    /// Trap 18: a response that waiting does not change.
+    /// Contract section 0: waiting does not change this response.
     @Test(arguments: [["login"], ["sync"], ["claim-legacy", "--list"]])
     func anUnfinishedSetupIsNotRetried(command: [String]) async throws {
         let bench = try PhotoBench(try await SandboxProcess.start(arguments: ["--photosync-setup", "incomplete"]))
@@ -216,7 +216,7 @@ import Testing
         #expect(Set(requests.map(\.path)).count == requests.count, "each was requested once")
     }
 
-    /// Trap 9: a key is rejected because another device has logged in.
+    /// Trap 8: a key is rejected because another device has logged in.
     @Test func aReplacedKeyIsExplained() async throws {
         let bench = try await PhotoBench.loggedIn()
         try await bench.sandbox.addPhotos(#"{"content":"one"}"#)

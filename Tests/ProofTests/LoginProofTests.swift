@@ -226,8 +226,8 @@ import Testing
         #expect(error(result)["hint"] as? String == "mediactl login --server \(sandbox.baseURL)")
     }
 
-    /// 403 is about the role: a different login would not help this user.
-    @Test func aMissingPermissionIsNotALogin() async throws {
+    /// 403 is about the role: a new login would not help this user.
+    @Test func aMissingPermissionDoesNotRequireALogin() async throws {
         let sandbox = try await Self.sandbox()
         let bench = try Self.bench(sandbox.baseURL)
         #expect(try await logIn(bench, role: "viewer").exitCode == 0)

@@ -11,7 +11,7 @@ import Testing
     static let canaryOfA = "canary-of-server-A"
     static let canaryOfB = "canary-of-server-B"
 
-    /// Every request that a listener received, and whether the next PATCH is interrupted.
+    /// Every request that a listener received, and whether PATCH requests are interrupted.
     final class Watched: Sendable {
         private let state = Mutex<(heads: [String], cuts: Bool)>(([], false))
 
@@ -81,7 +81,7 @@ import Testing
         var past: Past
         /// `ID` stands for the upload in the journal, `HOST` for B's host, `B` for its address.
         var arguments: [String]
-        /// B's requests if it has its own credentials; nil if the command does not concern B.
+        /// Whether the command sends requests to B if there are credentials for B.
         var requestsB = true
 
         var testDescription: String { "\(past.rawValue): \(arguments.joined(separator: " "))" }

@@ -35,7 +35,7 @@ import Testing
         child.signal(signals[0])
         try await child.wait(for: "for the delete token")
         for signal in signals.dropFirst() { child.signal(signal) }
-        // SIGUSR1 shows the status: by then, the signals before it have been handled.
+        // SIGUSR1 only shows the status.
         child.signal(SIGUSR1)
         processing.mayRespond.open()
         let result = try await child.finish()

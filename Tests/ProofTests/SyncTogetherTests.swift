@@ -68,7 +68,7 @@ import Testing
             #expect([0, 3, 10].contains(result.exitCode), "\(result.output)")
             #expect(Set(result.states).isSubset(of: ["verified", "present", "failed"]), "\(result.output)")
         }
-        // A process that waited for another one has nothing to do a second time.
+        // The next run downloads the photos that are still missing.
         let last = try await bench.runner.run(command + ["--json"])
         #expect(last.exitCode == 0 && last.states.allSatisfy { $0 == "verified" || $0 == "present" })
         let files = try Tree(bench.target).contents

@@ -33,7 +33,7 @@ import Testing
         #expect(try bench.witness() == before)
     }
 
-    /// The failure, the reason that is shown, and the repair.
+    /// The failure, and the reason that is stored.
     enum Failure: String, CaseIterable {
         case down, revoked, mayNotCreate, mayNotAdd, full
 

@@ -286,7 +286,7 @@ import Testing
         #expect(response.status == 408)
         #expect(response.text.contains("<title>408 Request Timeout</title>"))
         #expect(try await fixture.offset(of: id) == 0)
-        // Silence after the last byte is caused by the server, and so is silence between two requests.
+        // The limit applies neither after the last byte nor between two requests.
         let slow = try await Fixture(arguments: ["--body-timeout", "0.3", "--hook-delay", "0.6"])
         #expect(try await slow.finalize(try await slow.completeUpload("bytes")).status == 201)
     }

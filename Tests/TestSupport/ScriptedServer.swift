@@ -105,7 +105,7 @@ public final class ScriptedServer: Sendable {
         case failed(String)
     }
 
-    /// One accepted connection. Used by the thread of its script only.
+    /// One connection, accepted or opened. Used by the thread of its script only.
     public final class Connection {
         /// The socket.
         public let descriptor: Int32

@@ -87,7 +87,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "a part of the first chunk does not need a stored digest, but a whole chunk does",
+        "without a stored digest, at most one chunk on the server is accepted",
         arguments: [(999, true), (1000, true), (1001, false)]
     )
     func withoutProof(offset: Int, isAccepted: Bool) async throws {
@@ -106,7 +106,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("a changed prefix is never spliced", arguments: [0, 999, 1999])
+    @Test("an upload is never continued after a changed prefix", arguments: [0, 999, 1999])
     func changedPrefix(at changed: Int) async throws {
         let source = try Source(5000)
         let server = try TusServer(length: 5000, stored: Array(source.bytes[..<2000]))

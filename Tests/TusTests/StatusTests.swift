@@ -160,7 +160,7 @@ struct StatusTests {
     }
 
     @Test(
-        "the client waits for a locked upload, and sends HEAD requests meanwhile",
+        "the client waits for a locked upload",
         arguments: ["PATCH", "HEAD", "DELETE"]
     )
     func locked(verb: String) async throws {

@@ -16,7 +16,7 @@ final class TusServer: Sendable {
         case response(Int, [String] = [], body: String = "", type: String = "text/plain")
         /// The bytes are stored, and this is the response.
         case storeAndRespond(Int, [String] = [], body: String = "", type: String = "text/plain")
-        /// The connection is reset after this many body bytes; they are stored, or not (a firewall that buffers).
+        /// The connection is reset after this many body bytes; they are stored, or lost (in a firewall that buffers).
         case reset(afterBytes: Int, storing: Bool)
         /// Everything is stored, then the connection closes without a response.
         case closeUnanswered

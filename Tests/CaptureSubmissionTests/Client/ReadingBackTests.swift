@@ -115,7 +115,7 @@ struct ReadingBackTests {
         #expect(server.requests.count == 1, "its counter is valid for one request")
     }
 
-    @Test("after a lost response the query is repeated with a new counter")
+    @Test("a lost response is a retryable error, and the client does not repeat the query")
     func lost() async throws {
         let server = try RecordingServer { connection, _, _ in connection.close() }
         let client = try server.client()

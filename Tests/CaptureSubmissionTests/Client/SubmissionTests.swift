@@ -142,7 +142,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "only a valid address is stored",
+        "only a valid address is used",
         arguments: [
             ("https://a.test/verify/1", true), ("http://a.test", true), ("javascript://a.test/%0aalert(1)", false),
             ("file://a.test/etc", false), ("https://user@a.test/", false), ("https:///x", false),

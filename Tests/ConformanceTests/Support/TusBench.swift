@@ -102,7 +102,7 @@ final class TusSource: Sendable {
     }
 }
 
-/// Zero delays, so that tests do not wait, and chunks of one size.
+/// Short delays, and chunks of one size.
 func quickOptions(chunk: Int, minimum: Int = 64 << 10, isNew: Bool = false) -> TusSendOptions {
     TusSendOptions(
         chunkBytes: Int64(chunk),

@@ -207,7 +207,8 @@ import Testing
         #expect(verification.failed.count == (change == "hash" ? 3 : 1))
     }
 
-    /// The server shows a capture only to its device: 403 for the one that replaced it, but a failure for its own.
+    /// The server shows a capture only to its own device: a 403 is a failure for that device, but not for the one that
+    /// replaced it.
     @Test func theServersCheckIsSkippedAfterAReplacedRegistration() async throws {
         let bench = try await CaptureBench.registered()
         let path = try bench.photo()

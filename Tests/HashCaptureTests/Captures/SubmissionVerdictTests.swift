@@ -47,8 +47,8 @@ import Testing
 
 /// Checks that the code that sends a hash-only capture cannot access its media.
 @Suite struct SubmissionImportTests {
-    /// No store, no files, no vault: a module that is not imported cannot be called. The same holds for the values
-    /// and the text that it shares with all modules.
+    /// No store, no files, no vault: a module that is not imported cannot be called. The same holds for MediaCore,
+    /// which all modules share.
     @Test(arguments: [("CaptureSubmission", 11), ("MediaCore", 5)])
     func theSendingModuleImportsNeitherFilesNorStore(_ module: String, _ leastCount: Int) throws {
         let allowed = [

@@ -31,7 +31,7 @@ import Testing
         plan.replacesEarlier = true
         let second = try await bench.register(plan)
         #expect(second.keySource != device.keySource && second.deviceID != device.deviceID)
-        // No file contains the earlier key.
+        // The file of the earlier key is deleted.
         #expect(!FileManager.default.fileExists(atPath: path))
         let keys = try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/capture-keys")
         #expect(keys == [try #require(second.keySource.fileName)])

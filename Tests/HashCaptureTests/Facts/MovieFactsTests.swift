@@ -147,8 +147,8 @@ import Testing
         #expect(facts.capturedAt == Self.moment && facts.timeSource == .fileOffset)
     }
 
-    /// TIFF-based raw formats: DNG as accepted by exiftool, big-endian NEF, CR2 with its own header, RW2 and ORF
-    /// with other numbers.
+    /// TIFF-based raw formats: DNG as accepted by exiftool, big-endian NEF, CR2 with its own header, ARW, and ORF
+    /// with its own number.
     static let raws = ["a.dng", "a.nef", "a.cr2", "a.arw", "a.orf"]
 
     @Test(arguments: raws)

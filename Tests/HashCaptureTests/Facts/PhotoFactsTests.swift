@@ -5,7 +5,7 @@ import Testing
 
 @testable import HashCapture
 
-/// Facts of files; MediaFilesTests covers times.
+/// Positions, times and models of photos.
 @Suite struct PhotoFactsTests {
     private let directory: TemporaryDirectory
 

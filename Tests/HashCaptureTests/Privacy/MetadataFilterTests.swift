@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Every combination
 
-    /// A source that exists, or does not.
+    /// Facts with and without a location.
     static let places: [CaptureFacts] = [
         CaptureFacts(),
         CaptureFacts(latitude: 48.858370, longitude: 2.294481),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// Every row of the contract's error tables (sections 0, 1, 3.3, 3.7, 4, 5, 7).
+/// Errors from the contract's tables (sections 0, 1, 3.3, 3.7, 4, 5, 7).
 @Suite("Error responses", .prompt)
 struct RefusalTests {
     private typealias Response = RecordingServer.Response
@@ -188,7 +188,7 @@ struct RefusalTests {
         #expect(await error?.code == .cancelled)
     }
 
-    @Test("no error contains the key")
+    @Test("the error for a rejected key does not contain the key")
     func secrets() async throws {
         let server = try RecordingServer(.json(401, "Invalid API key."))
         let client = try server.client(key: "s3cret-k3y")

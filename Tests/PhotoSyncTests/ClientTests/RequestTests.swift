@@ -51,7 +51,7 @@ struct RequestTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("trap 14: if the server URL has a path, every address starts with it, and no slash is doubled")
+    @Test("trap 14: if the server URL has a path, requests start with it, and no slash is doubled")
     func basePath() async throws {
         let server = try RecordingServer(Self.counts)
         _ = try await server.client(path: "/photos/v1//").status(device: nil)

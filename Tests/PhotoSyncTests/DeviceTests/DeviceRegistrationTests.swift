@@ -14,7 +14,7 @@ private final class UserServer: Sendable {
         /// The device ID and the owner's key of each token.
         var devices: [String: (id: String, key: String)] = [:]
         var keys: Set<String> = ["key-ann", "key-bob"]
-        /// A path that responds with an error, and the message.
+        /// The end of a request line, and the response to such requests.
         var failing: (path: String, response: RecordingServer.Response)?
     }
 
@@ -80,7 +80,7 @@ private final class UserServer: Sendable {
         users.state.withLock { $0.failing = nil }
     }
 
-    /// Requested paths so far.
+    /// The methods and paths requested so far.
     var lines: [String] { server.requests.map(\.line) }
 }
 

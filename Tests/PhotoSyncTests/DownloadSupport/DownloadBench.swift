@@ -161,7 +161,7 @@ func digest(of text: String) throws -> String {
     return try hasher.snapshot().hex
 }
 
-/// Text of a length that is unique for each seed, with different content at every offset.
+/// Text of this length, different for each seed and at every offset.
 func filler(_ byteCount: Int, seed: Int = 0) -> String {
     var text = ""
     text.reserveCapacity(byteCount + 16)

@@ -17,7 +17,6 @@ final class DownloadServer: Sendable {
 
     /// The file served for an ID.
     struct File: Sendable {
-        /// ASCII.
         var body: String
         /// `X-Photosync-Hash`; nil omits it.
         var digest: String?
@@ -27,9 +26,9 @@ final class DownloadServer: Sendable {
     }
 
     enum Response: Sendable {
-        /// With ranges, like the server.
+        /// A file, or its requested range.
         case file(File)
-        /// A file, but the connection closes after this many bytes of the body.
+        /// A file, but the connection closes after this many characters of the body.
         case cut(File, after: Int)
         /// A status with a message.
         case refusal(Int, String, headers: [String] = [])

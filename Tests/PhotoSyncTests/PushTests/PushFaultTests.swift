@@ -201,7 +201,7 @@ import Testing
     }
 
     /// A concurrent `mediactl sync` is not a reason to fail a push.
-    @Test func anotherProcessesPullIsWaitedFor() async throws {
+    @Test func aPullInterruptedByAnotherProcessIsRepeated() async throws {
         let bench = try PullBench(ServerPhotos(2))
         let account = bench.account
         bench.server.change { state in

@@ -121,7 +121,7 @@ import Testing
         #expect(try bench.copies.map(\.path) == [Array(bench.photos.file("mine.jpg").utf8)])
     }
 
-    /// Trap 11: a duplicate is reported only after the query to `/check`, if another user was faster.
+    /// Trap 11: if another user uploads the photo after the query to `/check`, only the response reports a duplicate.
     @Test func aDuplicateResponseIsVerified() async throws {
         let bench = try await PushBench()
         try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)

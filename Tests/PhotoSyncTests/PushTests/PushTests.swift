@@ -140,7 +140,7 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .present, "b.jpg": .present])
     }
 
-    @Test func aDryRunQueriesAndUploadsNothing() async throws {
+    @Test func aDryRunQueriesTheServerButUploadsNothing() async throws {
         try await bench.sandbox.addPhotos(#"{"content":"known","originalFilename":"known.jpg"}"#)
         try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
         try bench.write("new.jpg", "new")
@@ -175,7 +175,7 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
     }
 
-    /// Trap 23: whatever the server responds, local files are only read.
+    /// Trap 23: local files are only read.
     @Test func localFilesAreNeverModified() async throws {
         let path = try bench.write("a.jpg")
         let before = try FileManager.default.attributesOfItem(atPath: bench.photos.file("a.jpg"))

@@ -82,7 +82,7 @@ struct PhotoPageParserTests {
     }
 
     @Test(
-        "a value that the index could not trust makes the page invalid, and the error contains it",
+        "a value that the index could not trust makes the page invalid, and the error contains its name",
         arguments: [
             ("id", nil), ("id", "null"), ("id", "\"\""), ("id", "7"), ("id", "\"\\ud800\""),
             ("fileHash", nil), ("fileHash", "\"abc\""), ("fileHash", "\"\(String(repeating: "g", count: 64))\""),
@@ -140,7 +140,7 @@ struct PhotoPageParserTests {
         }
     }
 
-    @Test("a thousand photos share the strings of their device")
+    @Test("a thousand photos may have the same device")
     func manyPhotos() throws {
         let device =
             "{\"id\":\"7a1fd16f-4d30-4c68-96da-ce73a65541c4\",\"name\":\"a long name of a device\",\"platform\":\"ios\"}"

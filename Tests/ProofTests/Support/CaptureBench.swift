@@ -93,7 +93,7 @@ struct CaptureBench {
         let expected = try records().flatMap { ["\($0.id)/depth", "\($0.id)/media"] }.sorted()
         #expect(try kept() == expected)
         #expect(Set(try Tree(vaultPath).directories.keys) == Set(try records().map(\.id)))
-        // There are no counters before the first exchange.
+        // There are no counters before the first submission.
         let counters = try? FileManager.default.contentsOfDirectory(atPath: dataPath + "/capture-counters")
         #expect(counters?.count ?? 0 <= 1)
     }

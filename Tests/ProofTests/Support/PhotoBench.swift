@@ -64,7 +64,7 @@ struct PhotoBench {
 
     // MARK: The server
 
-    /// The number of such requests that the server received.
+    /// Number of requests with this method and path prefix that the server received.
     func requests(_ method: String, _ path: String) async throws -> Int {
         try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
     }

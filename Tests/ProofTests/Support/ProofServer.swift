@@ -8,8 +8,8 @@ struct KnownFile: Sendable {
     let content: String
     let checksum: String
 
-    /// The examples of FIPS 180-2, appendix B.1 to B.3. Only the last is above the 64 KiB from which uploads get a
-    /// separate connection.
+    /// The examples of FIPS 180-2, appendix B.1 to B.3. Only the last is above the 64 KiB up to which a body is sent
+    /// without `Expect`.
     static let abc = KnownFile(
         id: 18,
         content: "abc",

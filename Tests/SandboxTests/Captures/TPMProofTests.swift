@@ -10,7 +10,7 @@ import Testing
 
     // MARK: Credentials
 
-    /// A TPM decrypts the credential created by OpenSSL, for both kinds of endorsement keys.
+    /// A TPM decrypts the credential created by the sandbox, for both kinds of endorsement keys.
     @Test(arguments: ["rsa", "ecc"])
     func aTPMDecryptsTheCredential(_ algorithm: String) async throws {
         let tpm = try await SoftwareTPM.start()

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Tapes
 
-/// Contract 2.1 and 2.2: every transition of the two state machines, and no others.
+/// Contract 2.1 and 2.2: every transition of the two state machines.
 @Suite struct AssociationStateTests {
     /// One transition between two states of a tape.
     struct Arrow: Sendable, CustomTestStringConvertible {
         var before: String
         var event: String
         var after: String
-        /// Events of a tape's album.
+        /// Causes the event, given a tape's ID.
         var happens: @Sendable (AlbumBench, String) async throws -> Void
 
         var testDescription: String { "\(before) --\(event)--> \(after)" }

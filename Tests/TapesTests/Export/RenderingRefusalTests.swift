@@ -15,7 +15,7 @@ import Testing
         try Data([1]).write(to: URL(filePath: home.file("a.png")))
         clip = ExportFixtures.still(home.file("a.png"))
         for name in ["ffmpeg", "ffprobe"] {
-            // Fails the test that runs it.
+            // Fails if it is run.
             try Data("#!/bin/false\n".utf8).write(to: URL(filePath: home.file(name)))
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: home.file(name))
         }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// R6: neither an original of another tape nor one that was created at the path during the rendering is replaced.
+    /// R6: an original of another tape is not replaced.
     @Test func noOriginalOfAnotherTapeIsReplaced() async throws {
         let path = try home.write("other.mp4", "original".utf8)
         let error = await #expect(throws: TapesError.self) {

@@ -56,7 +56,7 @@ import Testing
             return ([finding.kind.rawValue] + names).joined(separator: " ")
         }
 
-        /// The expected folder.
+        /// Expects a complete album, with these other files.
         func expectWhole(_ others: [String] = []) throws {
             let names = [".mediactl-album.json", "0001-a.jpg", "0002-b.jpg", "0003-c.jpg", "tape.m3u8"] + others
             #expect(try fixture.names() == names.sorted())

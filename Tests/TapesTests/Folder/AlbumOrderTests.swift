@@ -158,7 +158,7 @@ import Testing
         let bench = try await Bench()
         try bench.fixture.write("mine", to: bench.fixture.path("0001-c.jpg"))
         try makeLink(bench.fixture.path("0002-a.jpg"), to: "elsewhere")
-        // These are no longer links created by mediactl: one has a different target, and the other is not a link.
+        // This is no longer a link created by mediactl.
         try FileManager.default.removeItem(atPath: bench.fixture.path("0002-b.jpg"))
         try bench.fixture.write("also mine", to: bench.fixture.path("0002-b.jpg"))
         try await bench.arrange("c.jpg", "a.jpg", "b.jpg")

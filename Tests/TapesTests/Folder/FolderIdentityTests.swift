@@ -32,7 +32,7 @@ import Testing
         #expect(empty == .unauthorized(.addOnly))
     }
 
-    /// Changes to a root that go unnoticed.
+    /// Changes to a root that another program makes.
     enum Loss: String, CaseIterable {
         case unmounted, removed, replacedByFile, damagedMarker, foreignMarker, fifoMarker
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// A third-party client against the stand-in that validates our requests, and the connection to the server.
+/// A third-party client, tested against the stand-in that validates mediactl's requests.
 @Suite("conformance of the Immich stand-in")
 struct ImmichClientTests {
     private struct Printed: Decodable {
