@@ -30,10 +30,7 @@ HOLDERS = {
     "GRDB.swift": "2015-2025 Gwendal Roué",
     "Yams": "2016 JP Simard",
     "swift-argument-parser": "2020-2025 Apple Inc. and the Swift project authors",
-    "swift-async-algorithms": "2022-2025 Apple Inc. and the Swift project authors",
-    "swift-collections": "2021-2026 Apple Inc. and the Swift project authors",
-    "swift-log": "2018-2025 Apple Inc. and the Swift Logging API project authors",
-    "swift-service-lifecycle": "2019-2025 Apple Inc. and the SwiftServiceLifecycle project authors",
+    "swift-subprocess": "2025 Apple Inc. and the Swift project authors",
     "swift-system": "2020-2026 Apple Inc. and the Swift System project authors",
 }
 

@@ -15,6 +15,7 @@ int ctest_spawn_close_others(posix_spawn_file_actions_t *actions) {
 // The glibc functions change all threads; the system calls change only the calling one.
 int ctest_become(unsigned user) {
     if (user != 0) {
+        if (syscall(SYS_setgroups, 0, NULL) != 0) return -1;
         if (syscall(SYS_setresgid, -1, user, -1) != 0) return -1;
         return (int)syscall(SYS_setresuid, -1, user, -1);
     }

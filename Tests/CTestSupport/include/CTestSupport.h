@@ -12,8 +12,8 @@ int ctest_pipe(int ends[2]);
 /// Closes every descriptor above the standard streams in the child; returns 0, or the error number.
 int ctest_spawn_close_others(posix_spawn_file_actions_t *actions);
 
-/// Makes only this thread act as another user, or as root again (0), without a change of its supplementary groups;
-/// returns 0, or -1 with errno.
+/// Makes only this thread act as another user, without supplementary groups, or as root again (0); returns 0, or -1 with
+/// errno.
 int ctest_become(unsigned user);
 
 /// The offset of the first `needle` at or after `start`, or -1.
