@@ -151,6 +151,11 @@ extension GigHiveError {
             .with(\.fileID, fileID)
     }
 
+    /// Like `stored`, for work that waits.
+    static func storing(_ change: @autoclosure () async throws(StoreError) -> Void) async throws(GigHiveError) {
+        do { try await change() } catch { throw GigHiveError(error) }
+    }
+
     /// The error for a file without a stored delete token (`.noDeleteToken`), with the store's data about its ID.
     /// `host` is nil for any host.
     package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {

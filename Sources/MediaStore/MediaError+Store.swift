@@ -1,6 +1,7 @@
 public import Outcomes
 
-// Inlinable: an upload calls these functions for each file.
+// Inlinable: an upload calls `stored` for each file. There is no such function for work that waits: without optimization,
+// Swift 6.3 miscompiles an async function whose result and error type are both generic.
 extension MediaError {
     /// The underlying error, if it is from the store.
     public var store: StoreError? { self.underlying as? StoreError }
@@ -13,12 +14,5 @@ extension MediaError {
     @inlinable @discardableResult
     package static func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(Self) -> Value {
         do throws(StoreError) { return try value() } catch { throw Self(error) }
-    }
-
-    /// Like `stored`, for work that waits.
-    @inlinable package static func storing<Value>(
-        _ value: @autoclosure () async throws(StoreError) -> Value
-    ) async throws(Self) -> Value {
-        do throws(StoreError) { return try await value() } catch { throw Self(error) }
     }
 }

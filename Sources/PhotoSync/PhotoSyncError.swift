@@ -47,6 +47,13 @@ extension PhotoSyncError {
         do { return try work() } catch { throw PhotoSyncError(error) }
     }
 
+    /// Like `stored`, for work that waits.
+    static func storing<Value>(
+        _ value: @autoclosure () async throws(StoreError) -> Value
+    ) async throws(PhotoSyncError) -> Value {
+        do { return try await value() } catch { throw PhotoSyncError(error) }
+    }
+
     /// Adds the path or photo concerned, unless the error already has one.
     func at(_ path: [UInt8]? = nil, photo id: String? = nil) -> PhotoSyncError {
         var error = self
