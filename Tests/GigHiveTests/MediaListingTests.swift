@@ -1,3 +1,4 @@
+import MediaTransport
 import Synchronization
 import TestSupport
 import Testing
