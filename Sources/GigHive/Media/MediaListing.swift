@@ -129,7 +129,7 @@ extension GigHiveClient {
 }
 
 extension GigHiveError {
-    /// Several passes over the pages of a listing found fewer rows than the server counts.
+    /// The pages of a listing were read several times and have fewer rows than the server counts.
     static var incompleteListing: GigHiveError {
         GigHiveError(
             .unexpectedResponse,
