@@ -228,7 +228,7 @@ def vectors(places, named):
     for latitude, longitude in points:
         latitude = round(max(-89.999, min(89.999, latitude)), 5)
         longitude = round((longitude + 180) % 360 - 180, 5)
-        # The table's places are rounded: omitted if a shift of 5 m changes the result.
+        # The places in the table are rounded, so a point is omitted if a shift of 5 m changes its result.
         results = {
             lookup(grid, named, latitude + north, longitude + east)
             for north, east in ((0, 0), (5e-5, 0), (-5e-5, 0), (0, 5e-5), (0, -5e-5))

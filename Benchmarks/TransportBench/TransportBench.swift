@@ -69,7 +69,7 @@ enum TransportBench {
     }
 }
 
-/// Exits the program with a message.
+/// An error that ends the program with a message.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 

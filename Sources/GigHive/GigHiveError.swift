@@ -151,7 +151,7 @@ extension GigHiveError {
             .with(\.fileID, fileID)
     }
 
-    /// Like `stored`, for work that waits.
+    /// The asynchronous form of `stored`.
     static func storing(_ change: @autoclosure () async throws(StoreError) -> Void) async throws(GigHiveError) {
         do { try await change() } catch { throw GigHiveError(error) }
     }

@@ -8,7 +8,7 @@ public enum ImageLibraries {
     /// The libraries' names and versions, such as `libpng` and `1.6.39`; empty in a build without them.
     public static var versions: [(name: String, number: String)] {
         #if ImageLibraries
-            // Constants of the libraries, which remain loaded.
+            // The pointers refer to constants of the libraries, which are never unloaded.
             [("libpng", String(cString: depth_png_library_version())), ("zlib", String(cString: zlibVersion()))]
         #else
             []

@@ -219,8 +219,8 @@ final class TransferLoop: Sendable {
 /// The multi handle and the sockets under it.
 ///
 /// `@unchecked Sendable`: the loop's thread alone uses both; other threads only pass the handle to `curl_multi_wakeup`,
-/// which libcurl documents as safe to call from any thread, and `TransferLoop` frees it only in `deinit`, when no one
-/// can call it.
+/// which libcurl documents as safe to call from any thread, and `TransferLoop` frees the handle only in `deinit`, when
+/// no other thread can use it.
 private struct MultiHandle: @unchecked Sendable {
     let raw: UnsafeMutableRawPointer
     let sockets: OpenSockets

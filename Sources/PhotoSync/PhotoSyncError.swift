@@ -47,7 +47,7 @@ extension PhotoSyncError {
         do { return try work() } catch { throw PhotoSyncError(error) }
     }
 
-    /// Like `stored`, for work that waits.
+    /// The asynchronous form of `stored`.
     static func storing<Value>(
         _ value: @autoclosure () async throws(StoreError) -> Value
     ) async throws(PhotoSyncError) -> Value {

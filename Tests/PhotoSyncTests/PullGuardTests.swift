@@ -7,7 +7,7 @@ import Testing
 @testable import PhotoSync
 
 /// An inconsistent listing is restarted a few times, and is never recorded as complete (photosync contract section 5
-/// and trap 1). Without its check each of these tests fails or does not terminate.
+/// and trap 1). Without the check that it covers, each of these tests fails or does not terminate.
 @Suite struct PullGuardTests {
     /// Responses that are never consistent.
     enum Defect: String, CaseIterable {

@@ -148,7 +148,7 @@ private final class MovingServer: Sendable {
         var lastTotal: Int64 = 0
         /// Photos that were placed behind the cursor.
         var placedBehind = 0
-        /// Whether a page was omitted, which cannot be detected if photos were deleted as well.
+        /// Whether photos were omitted, which cannot be detected if others were deleted as well.
         var hasSkipped = false
     }
 

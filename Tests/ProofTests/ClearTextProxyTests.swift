@@ -89,7 +89,7 @@ import Testing
         #expect(try bench.tokens().count == 1)
     }
 
-    /// With permission the proxy receives the login, so the other test would detect one.
+    /// With permission, the proxy receives the login, which shows that the other test would detect one.
     @Test func aProxyIsSentTheLoginOnlyWithPermission() async throws {
         let proxy = try FakeProxy()
         let server = try ScriptedServer { connection, _ in

@@ -41,7 +41,7 @@ import Testing
         #expect(head.headers["cache-control"] == "no-store")
         #expect(try await fixture.patch(id, at: 5, "56789").headers["upload-offset"] == "10")
         #expect(try await fixture.tus("HEAD", id).headers["upload-offset"] == "10")
-        // A chunk for a complete upload changes nothing.
+        // An empty chunk for a complete upload changes nothing.
         #expect(try await fixture.patch(id, at: 10, "").headers["upload-offset"] == "10")
         let seen = try await fixture.sandbox.requests()
         #expect(seen.filter { $0.method == "PATCH" }.map(\.bodyBytesRead) == [5, 5, 0])

@@ -86,7 +86,7 @@ import Testing
 
     @Test func storesTheBytesByDigestAndServesThem() async throws {
         let fixture = try await Fixture()
-        // 300 kB of pseudo-random bytes, with text that resembles boundaries in them.
+        // 300 kB of pseudo-random bytes, interspersed with text that resembles multipart boundaries.
         var bytes = Data()
         for seed in 0..<300 {
             bytes.append(contentsOf: randomBytes(1000, seed: seed) + Array("\r\n--------------------------".utf8))

@@ -38,7 +38,7 @@ public final class ChildProcess: Sendable {
         var environment = environment ?? ProcessInfo.processInfo.environment
         self.arguments = arguments.map { String(decoding: $0, as: UTF8.self) }
         secrets = SecretWatch([executable] + self.arguments, environment: environment)
-        // The leak detector has to trace the process itself.
+        // The leak detector traces the process, which fails while strace does.
         if ([executable] + self.arguments).contains(where: { $0.hasSuffix("strace") }) {
             environment["ASAN_OPTIONS"] = "detect_leaks=0"
         }

@@ -171,7 +171,8 @@ final class SecretWatch: Sendable {
             || name.contains("/capture-keys/") || name.contains("mediactl/backups/tokens-")
     }
 
-    /// The child's files below its home: secrets must be in their own files, readable by their owner only.
+    /// Checks the files below the child's home: secrets may be only in the files meant for them, which only their owner
+    /// may read.
     private func checkFiles(for secrets: [String: [UInt8]]) {
         guard let home, let names = FileManager.default.enumerator(atPath: home) else { return }
         var seen = 0

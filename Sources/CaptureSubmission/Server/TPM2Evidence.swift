@@ -120,7 +120,7 @@ extension CaptureClient {
         guard response.status != 404, response.status != 405 else {
             throw CaptureError(
                 .enrolmentImpossible,
-                detail: "the server cannot check a TPM",
+                detail: "the server does not support TPM attestation",
                 httpStatus: response.status
             )
         }

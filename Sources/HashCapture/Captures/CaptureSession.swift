@@ -530,7 +530,7 @@ public enum CaptureNotice: Sendable, Equatable {
     /// The location is known, but its country is uncertain, since a border is near. The array is empty if the places
     /// must not be disclosed, for example in a log.
     case nearBorder([PlaceCandidate])
-    /// A video's depth members are computed from its keyframes (M2).
+    /// A video's depth members are computed from its keyframes (hash-only contract, M2).
     case depthFromKeyframes
     /// The media was not observed on this machine.
     case notObserved

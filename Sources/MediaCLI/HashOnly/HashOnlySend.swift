@@ -444,7 +444,8 @@ struct SubmissionRun: Sendable {
         console.note("disclosed data:")
         console.announce(CaptureDisclosure.lines(preview.payload, preview.timeSource))
         if let earlier = preview.earlierID {
-            console.note("the same media is already stored as \(ErrorCatalog.clean(String(earlier.prefix(8))))")
+            let id = ErrorCatalog.clean(String(earlier.prefix(8)))
+            console.note("the same media is already stored on this machine as \(id)")
         }
     }
 }

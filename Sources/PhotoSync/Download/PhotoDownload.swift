@@ -276,7 +276,7 @@ extension PhotoSyncError {
         switch self.code {
         case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
         case .transport: transport?.isBeforeRequest == true
-        // Past the time limit of an outage, each additional photo would wait just as long.
+        // The retries have used up the time limit; each additional photo would wait that long again.
         case .serverError: self.isRetryable && options.retry.timeLimit != nil
         default: false
         }

@@ -339,7 +339,7 @@ public struct Repair: Sendable {
 
     /// Checks the listing: a server with the ownership defect does not list uploads (photosync contract 3.5).
     ///
-    /// - Returns: Whether the listing could be read; otherwise the next photo is checked.
+    /// - Returns: Whether the listing could be read; if not, it is checked again with the next photo.
     private func confirm(_ item: Item) async throws(PhotoSyncError) -> Bool {
         guard let listed = try? await OwnPhotos(account).listed([item.photo.sha256], control: TransferControl()) else {
             return false

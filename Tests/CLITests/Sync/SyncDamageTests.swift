@@ -93,8 +93,8 @@ import Testing
         #expect(try await fixture.run("sync", "verify", "--server-files").exitCode == 3)
     }
 
-    /// A download that the server could not deliver leaves nothing to finish. A file that was stored here before
-    /// stays missing.
+    /// A photo that the server could not deliver is not reported as an unfinished download. A local copy that was
+    /// removed is still reported as missing.
     @Test func aFailedDownloadIsNotReportedAsUnfinished() async throws {
         let out = fixture.runner.home.file("out")
         try FileManager.default.removeItem(atPath: directory)

@@ -120,7 +120,7 @@ final class PullServer: Sendable {
         ]
     }
 
-    /// Contract section 7: two zeros without meaning, unknown and claimed IDs skipped silently.
+    /// Contract section 7: two of the numbers are always 0, and unknown and claimed IDs are skipped silently.
     private static func claim(_ body: [String: Any], _ state: inout State) -> (Int, String, String) {
         guard body["deviceId"] as? String == ServerPhotos.device.id else {
             return (400, "Invalid device\n", "text/plain; charset=utf-8")

@@ -188,7 +188,7 @@ private struct Server {
         return try [object, secret].flatMap { Array(try #require(Data(base64Encoded: $0))) }
     }
 
-    /// The level; nil if it is refused.
+    /// The level of the key; nil if the registration is refused.
     func register(_ members: [String: [UInt8]], _ certificate: [UInt8]) throws -> String? {
         let proofs = members.map { "\"\($0.key)\":\"\(base64($0.value))\"" }.joined(separator: ",")
         let text = """

@@ -89,7 +89,7 @@ import Testing
         }
         #expect(try await service.deleteTape(second, keepingAlbum: false).albums.first?.reason == .accessDenied)
         #expect(!bench.library.work.contains("delete") && bench.library.albums.count == 2)
-        // That refusal does not concern adding.
+        // Adding requires less access, so it still works.
         #expect(try await bench.service().associate(try bench.tape("Third", ["c"])).state == .associated)
     }
 

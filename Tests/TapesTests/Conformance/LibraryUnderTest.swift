@@ -39,7 +39,7 @@ protocol LibraryUnderTest: Sendable {
     func albums() async throws -> [String: [String]]
     /// Titles of all albums, sorted.
     func titles() async throws -> [String]
-    /// Deletes an album from outside.
+    /// Deletes an album as another program would.
     func destroy(_ albumID: String) async throws
     /// Makes the library unavailable: unmounted, or not responding.
     func takeAway() async throws

@@ -12,7 +12,7 @@ struct UndecodableClipTests {
     /// An HEIC photo written by libheif's heif-enc: 64 by 36 pixels.
     private static let photo = Repository.path("fixtures/media/still.heic")
 
-    /// ffmpeg before 6.1 does not support HEIC; a later one decodes this photo, which is one image.
+    /// ffmpeg before 6.1 does not support HEIC; later versions decode this photo, which is not divided into tiles.
     private static let readsPhotos = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
