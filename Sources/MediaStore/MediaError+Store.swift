@@ -1,7 +1,7 @@
 public import Outcomes
 
-// Inlinable: an upload calls `stored` for each file. There is no such function for work that waits: without optimization,
-// Swift 6.3 miscompiles an async function whose result and error type are both generic.
+// Inlinable: an upload calls `stored` for each file. The asynchronous form, `storing`, is declared for each system:
+// without optimization, Swift 6.3 miscompiles an async function whose result and error type are both generic.
 extension MediaError {
     /// The underlying error, if it is from the store.
     public var store: StoreError? { self.underlying as? StoreError }

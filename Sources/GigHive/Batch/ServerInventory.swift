@@ -41,7 +41,7 @@ actor ServerInventory {
     private let client: GigHiveClient
     private var state = State.notListed
     private var index = InventoryIndex()
-    /// Why there is no complete listing.
+    /// Why the listing is unavailable or incomplete.
     private(set) var refusal: GigHiveError?
     /// When the listing in `index` was started.
     private var listedAt: ContinuousClock.Instant?

@@ -169,7 +169,7 @@ struct EarlierUploads {
                 try await client.asset(fileID)
             }
             guard let asset, asset.checksumSHA256 == checksum else { return nil }
-            // Otherwise, there is no complete listing.
+            // Otherwise, the listing is unavailable or incomplete.
             if !isListingCheap, try await isMoved(checksum) { return nil }
             return asset.servedName
         } catch  where error.isOutage {
