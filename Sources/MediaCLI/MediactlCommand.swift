@@ -14,7 +14,8 @@ struct MediactlCommand: ParsableCommand {
             and collect clips in albums (Immich, or folders of links).
             """,
         discussion: """
-            Delete tokens are stored, so that you can delete what you have uploaded.
+            Delete tokens are stored, so that you can delete what you have uploaded. S3, WebDAV, SFTP and Google Photos are \
+            not supported.
 
             Examples:
               export MEDIACTL_SERVER=https://media.example.org MEDIACTL_USER=uploader
@@ -29,10 +30,7 @@ struct MediactlCommand: ParsableCommand {
         version: VersionText.program,
         subcommands: [
             Upload.self, Uploads.self, MediaCommand.self, Sync.self, ClaimLegacy.self, HashOnly.self, TapesCommand.self,
-            LogIn.self,
-            LogOut.self, Doctor.self,
-            Smoke.self, StoreCommand.self,
-            Config.self, Help.self,
+            LogIn.self, LogOut.self, Doctor.self, Smoke.self, StoreCommand.self, Config.self, Help.self,
         ]
     )
 
