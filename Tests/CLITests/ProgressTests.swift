@@ -222,6 +222,16 @@ import Testing
         #expect(screen(test).isEmpty)
     }
 
+    /// A multipart body is longer than its file.
+    @Test func totalCountsOnlyTheBytesOfFiles() {
+        let display = batch(test)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 800_000)
+        test.advance(.seconds(1))
+        display.handle(0, progress(.sending, 900_000))
+        #expect(screen(test).first?.hasPrefix("[1/4] a.mp4  900 kB of 1.00 MB  90%") == true)
+        #expect(screen(test).last?.hasPrefix("0 of 4 files  800 kB of 4.00 MB  20%") == true)
+    }
+
     @Test func linesDoNotExceedTheTerminalHeight() throws {
         let display = batch(test, rows: 4)
         for index in 0..<4 {

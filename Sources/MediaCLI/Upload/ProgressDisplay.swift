@@ -248,7 +248,7 @@ final class ProgressDisplay: Sendable {
     private func due(_ state: inout State, at now: Duration) -> Due {
         var due = Due()
         let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
-        update(&state, files, at: now)
+        update(&state, at: now)
         guard isBatch || !files.isEmpty else { return due }
         if console.writesProgress {
             due.records = dueRecords(&state, now)
@@ -260,8 +260,8 @@ final class ProgressDisplay: Sendable {
         return due
     }
 
-    private func update(_ state: inout State, _ files: [UploadProgress], at now: Duration) {
-        state.total.bytesPassed = state.bytesEnded + files.reduce(0) { $0 + min($1.bytesAcknowledged, $1.byteCount) }
+    private func update(_ state: inout State, at now: Duration) {
+        state.total.bytesPassed = state.bytesEnded + state.running.values.reduce(0) { $0 + $1.fileBytesAcknowledged }
         state.total.bytesPerSecond = state.rate.bytesPerSecond
         state.passing.add(bytes: state.total.bytesPassed, at: now)
         state.total.passedPerSecond = state.passing.bytesPerSecond
@@ -285,7 +285,7 @@ final class ProgressDisplay: Sendable {
         let now = console.context.elapsed()
         let (files, total) = state.withLock { state in
             let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
-            update(&state, files, at: now)
+            update(&state, at: now)
             return (files, state.total)
         }
         let lines = lines(files, total, columns: 200)

@@ -87,6 +87,8 @@ extension JSONRenderer {
 /// A running upload, as tracked by the display.
 struct RunningUpload: Sendable {
     private(set) var progress: UploadProgress
+    /// Size of the file, which is less than that of a multipart body.
+    private let fileByteCount: Int64
     private var began: Duration
     private var phaseBegan: Duration
     private var rate = TransferRate()
@@ -95,9 +97,13 @@ struct RunningUpload: Sendable {
 
     init(_ progress: UploadProgress, at time: Duration) {
         self.progress = progress
+        fileByteCount = progress.byteCount
         began = time
         phaseBegan = time
     }
+
+    /// Acknowledged bytes of the file, without the other parts of a multipart body.
+    var fileBytesAcknowledged: Int64 { min(progress.bytesAcknowledged, fileByteCount) }
 
     mutating func expect(token: Bool) { progress.isWithoutToken = !token }
 
