@@ -30,7 +30,7 @@ let package = Package(
         .library(name: "MediaKit", targets: ["MediaKit"]),
     ],
     traits: [
-        .trait(name: "ImageLibraries", description: "Depth maps in PNG by libpng, gzip by zlib."),
+        .trait(name: "ImageLibraries", description: "Depth maps in PNG by libpng."),
         .default(enabledTraits: ["ImageLibraries"]),
     ],
     dependencies: [
@@ -53,12 +53,9 @@ let package = Package(
         ),
         .target(name: "CCurlShims", dependencies: ["CCurl"]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(
-            name: "CImages",
-            providers: [.apt(["libpng-dev", "zlib1g-dev"])]
-        ),
-        // libpng, whose header must stay out of `CImages`: it includes <time.h>, and Swift would then treat `tm` as
-        // part of that module. Empty without the trait, so that it builds without the headers.
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        // libpng, without a module of its own: its header includes <time.h>, and Swift would then treat `tm` as part of
+        // that module. Empty without the trait, so that it builds without the headers.
         .target(
             name: "CImageShims",
             cSettings: [.define("IMAGE_LIBRARIES", .when(traits: ["ImageLibraries"]))],
@@ -106,7 +103,7 @@ let package = Package(
         .target(name: "Tus", dependencies: ["MediaCore", "MediaTransport", "MediaCrypto"], swiftSettings: strict),
 
         // Systems.
-        .target(name: "GigHive", dependencies: foundations + ["Tus"], swiftSettings: strict),
+        .target(name: "GigHive", dependencies: foundations + ["CZlib", "Tus"], swiftSettings: strict),
         .target(name: "PhotoSync", dependencies: foundations, swiftSettings: strict),
         // The data that a hash-only capture sends. It cannot access files or the store, since it does not import them.
         .target(
@@ -118,8 +115,8 @@ let package = Package(
             name: "HashCapture",
             dependencies: [
                 "MediaCore",
-                "CaptureSubmission", "CImageShims", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles",
-                "MediaStore", "MediaSystem", .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
+                "CaptureSubmission", "CImageShims", "CPlaces", "CZlib", "MediaTransport", "MediaCrypto", "MediaFiles",
+                "MediaStore", "MediaSystem",
             ],
             swiftSettings: strict
         ),

@@ -20,8 +20,8 @@ FOUNDATIONS = "MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTran
 # neither files nor the store.
 SYSTEMS = {
     "CaptureSubmission": "MediaCore MediaCrypto MediaTransport Outcomes",
-    "GigHive": f"Tus {FOUNDATIONS}",
-    "HashCapture": f"CaptureSubmission CImages CImageShims CPlaces {FOUNDATIONS}",
+    "GigHive": f"CZlib Tus {FOUNDATIONS}",
+    "HashCapture": f"CaptureSubmission CImageShims CPlaces CZlib {FOUNDATIONS}",
 }
 
 # Each module and its permitted imports besides SYSTEM. Imports only point upward in this table, never within a tier.
@@ -30,11 +30,11 @@ TABLE = {
     "CCurl": "",
     "CCurlShims": "CCurl",
     "CFileSystem": "",
-    "CImages": "",
     "CImageShims": "",
     "COpenSSL": "",
     "CPlaces": "",
     "CSQLiteShims": "",
+    "CZlib": "",
     # Values and text shared by all modules. It can access neither files nor the network.
     "MediaCore": "",
     # The operating system interfaces used by the foundations.

@@ -33,9 +33,9 @@ need_for_build() {
     need libcurl4-openssl-dev has_library "libcurl >= 7.85"
     need libsqlite3-dev has_library sqlite3
     need libssl-dev has_library "libcrypto >= 3"
+    need zlib1g-dev has_library zlib
     # For the trait ImageLibraries, which is enabled by default.
     need libpng-dev has_library libpng
-    need zlib1g-dev has_library zlib
 }
 
 need_for_demo() {

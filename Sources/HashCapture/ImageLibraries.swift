@@ -1,17 +1,19 @@
+internal import CZlib
+
 #if ImageLibraries
     internal import CImageShims
-    internal import CImages
 #endif
 
-/// The image libraries in use. They may be newer than those used for the build.
+/// The libraries for depth maps in use. They may be newer than those used for the build.
 public enum ImageLibraries {
-    /// The libraries' names and versions, such as `libpng` and `1.6.39`; empty in a build without them.
+    /// The libraries' names and versions, such as `libpng` and `1.6.39`; without libpng in a build without it.
     public static var versions: [(name: String, number: String)] {
+        // The pointers refer to constants of the libraries, which are never unloaded.
+        let zlib = ("zlib", String(cString: zlibVersion()))
         #if ImageLibraries
-            // The pointers refer to constants of the libraries, which are never unloaded.
-            [("libpng", String(cString: depth_png_library_version())), ("zlib", String(cString: zlibVersion()))]
+            return [("libpng", String(cString: depth_png_library_version())), zlib]
         #else
-            []
+            return [zlib]
         #endif
     }
 }

@@ -98,9 +98,9 @@ import Testing
     @Test func versionListsTheLibrariesInUse() async throws {
         let lines = try await BinaryRunner().run(["--version"]).output.split(separator: "\n").map(String.init)
         #expect(lines.first == "mediactl 0.2.0-dev")
-        var modules = ["libcurl": "libcurl", "OpenSSL": "libcrypto", "SQLite": "sqlite3"]
+        var modules = ["libcurl": "libcurl", "OpenSSL": "libcrypto", "SQLite": "sqlite3", "zlib": "zlib"]
         #if ImageLibraries
-            modules.merge(["libpng": "libpng", "zlib": "zlib"]) { $1 }
+            modules["libpng"] = "libpng"
         #endif
         var versions: [String: String] = [:]
         for line in lines.dropFirst() {

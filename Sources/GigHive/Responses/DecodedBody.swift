@@ -1,3 +1,4 @@
+internal import CZlib
 internal import MediaCore
 internal import MediaSystem
 
@@ -152,195 +153,6 @@ enum Base64 {
     }
 }
 
-/// One DEFLATE stream (RFC 1951), decoded bit by bit: responses are small, and every index is checked.
-struct Inflater {
-    private(set) var output: [UInt8] = []
-
-    private let input: ArraySlice<UInt8>
-    private let limit: Int
-    private var position: Int
-    private var bitBuffer: UInt32 = 0
-    private var bitCount = 0
-
-    init(_ input: ArraySlice<UInt8>, limit: Int) {
-        self.input = input
-        self.limit = limit
-        position = input.startIndex
-    }
-
-    var isAtEnd: Bool { position == input.endIndex }
-
-    /// The bytes after the stream; nil if there are fewer than `count`.
-    func trailer(_ count: Int) -> ArraySlice<UInt8>? {
-        input.endIndex - position >= count ? input[position..<position + count] : nil
-    }
-
-    /// Decodes to the end of the stream or of the input, or to the limit.
-    mutating func run() -> Inflation.End {
-        do throws(Inflation.End) {
-            var isLast = false
-            while !isLast {
-                isLast = try bits(1) == 1
-                switch try bits(2) {
-                case 0: try copyStored()
-                case 1: try decode(Self.fixedLengths, Self.fixedDistances)
-                case 2: try decodeDynamic()
-                default: throw .invalid
-                }
-            }
-            return .complete
-        } catch {
-            return error
-        }
-    }
-
-    // MARK: Blocks
-
-    private mutating func copyStored() throws(Inflation.End) {
-        bitBuffer = 0
-        bitCount = 0
-        let count = try byte() | byte() << 8
-        let inverted = try byte() | byte() << 8
-        guard count == ~inverted & 0xffff else { throw .invalid }
-        for _ in 0..<count { try append(UInt8(truncatingIfNeeded: try byte())) }
-    }
-
-    private mutating func decodeDynamic() throws(Inflation.End) {
-        let lengthCount = try bits(5) + 257
-        let distanceCount = try bits(5) + 1
-        let orderCount = try bits(4) + 4
-        guard lengthCount <= 286, distanceCount <= 30 else { throw .invalid }
-        var lengths = [Int](repeating: 0, count: 19)
-        for symbol in Self.order.prefix(orderCount) { lengths[symbol] = try bits(3) }
-        guard let meta = HuffmanCode(lengths) else { throw .invalid }
-        lengths = []
-        while lengths.count < lengthCount + distanceCount {
-            switch try symbol(meta) {
-            case 16:
-                guard let last = lengths.last else { throw .invalid }
-                lengths += Array(repeating: last, count: 3 + (try bits(2)))
-            case 17: lengths += Array(repeating: 0, count: 3 + (try bits(3)))
-            case 18: lengths += Array(repeating: 0, count: 11 + (try bits(7)))
-            case let length: lengths.append(length)
-            }
-        }
-        guard lengths.count == lengthCount + distanceCount,
-            let literals = HuffmanCode(Array(lengths.prefix(lengthCount))),
-            let distances = HuffmanCode(Array(lengths.suffix(distanceCount)))
-        else { throw .invalid }
-        try decode(literals, distances)
-    }
-
-    private mutating func decode(_ literals: HuffmanCode, _ distances: HuffmanCode) throws(Inflation.End) {
-        while true {
-            let symbol = try symbol(literals)
-            switch symbol {
-            case 0..<256: try append(UInt8(truncatingIfNeeded: symbol))
-            case 256: return
-            default:
-                guard symbol - 257 < Self.lengths.count else { throw .invalid }
-                let (shortest, lengthBits) = Self.lengths[symbol - 257]
-                let length = shortest + (try bits(lengthBits))
-                let code = try self.symbol(distances)
-                guard code < Self.distances.count else { throw .invalid }
-                let (nearest, distanceBits) = Self.distances[code]
-                let distance = nearest + (try bits(distanceBits))
-                guard distance <= output.count else { throw .invalid }
-                for _ in 0..<length { try append(output[output.count - distance]) }
-            }
-        }
-    }
-
-    private mutating func append(_ byte: UInt8) throws(Inflation.End) {
-        guard output.count < limit else { throw .invalid }
-        output.append(byte)
-    }
-
-    // MARK: Bits
-
-    private mutating func byte() throws(Inflation.End) -> Int {
-        guard position < input.endIndex else { throw .cutOff }
-        defer { position += 1 }
-        return Int(input[position])
-    }
-
-    private mutating func bits(_ count: Int) throws(Inflation.End) -> Int {
-        while bitCount < count {
-            bitBuffer |= UInt32(try byte()) << UInt32(bitCount)
-            bitCount += 8
-        }
-        let value = Int(bitBuffer & ((1 << UInt32(count)) - 1))
-        bitBuffer >>= UInt32(count)
-        bitCount -= count
-        return value
-    }
-
-    private mutating func symbol(_ code: HuffmanCode) throws(Inflation.End) -> Int {
-        var value = 0
-        var first = 0
-        var index = 0
-        for count in code.counts.dropFirst() {
-            value |= try bits(1)
-            if value - first < count { return code.symbols[index + value - first] }
-            index += count
-            first = (first + count) << 1
-            value <<= 1
-        }
-        throw .invalid
-    }
-
-    // MARK: Tables (RFC 1951 section 3.2)
-
-    private static let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
-    private static let lengths =
-        table(
-            firstBase: 3,
-            extraBits: [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5]
-        ) + [(258, 0)]
-    private static let distances = table(
-        firstBase: 1,
-        extraBits: [
-            0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13,
-        ]
-    )
-    private static let fixedLengths = HuffmanCode(
-        complete: Array(repeating: 8, count: 144) + Array(repeating: 9, count: 112) + Array(repeating: 7, count: 24)
-            + Array(repeating: 8, count: 8)
-    )
-    private static let fixedDistances = HuffmanCode(complete: Array(repeating: 5, count: 30))
-
-    private static func table(firstBase: Int, extraBits: [Int]) -> [(base: Int, bits: Int)] {
-        var base = firstBase
-        return extraBits.map { bits in
-            defer { base += 1 << bits }
-            return (base, bits)
-        }
-    }
-}
-
-/// A canonical Huffman code: the number of codes of each length, and their symbols in order.
-struct HuffmanCode: Sendable {
-    private(set) var counts = [Int](repeating: 0, count: 16)
-    private(set) var symbols: [Int]
-
-    /// - Returns: nil if the lengths, which are at most 15, are oversubscribed.
-    init?(_ lengths: [Int]) {
-        self.init(complete: lengths)
-        var free = 1
-        for count in counts.dropFirst() {
-            free = (free << 1) - count
-            guard free >= 0 else { return nil }
-        }
-    }
-
-    /// A code whose lengths are known to be valid.
-    fileprivate init(complete lengths: [Int]) {
-        for length in lengths { counts[length] += 1 }
-        symbols = lengths.indices.filter { lengths[$0] > 0 }.sorted { (lengths[$0], $0) < (lengths[$1], $1) }
-        counts[0] = 0
-    }
-}
-
 /// Decompresses DEFLATE (RFC 1951) in a gzip (RFC 1952) or zlib (RFC 1950) wrapper, or without one.
 ///
 /// libcurl is not used for this: it would discard a truncated stream, whose decoded part may contain the delete token.
@@ -369,17 +181,16 @@ struct Inflation: Equatable {
             return gzip(body)
         }
         if hasZlibHeader(body) {
-            var inflater = Inflater(body.dropFirst(2), limit: bound(body))
-            let end = inflater.run()
-            let isIntact = inflater.trailer(4).map { value(bigEndian: $0) == adler32(inflater.output) } ?? true
-            return Inflation(bytes: inflater.output, end: isIntact ? end : .invalid)
+            var (result, rest) = inflated(body.dropFirst(2), limit: bound(body))
+            if result.end == .complete, rest.count >= 4, value(bigEndian: rest.prefix(4)) != adler32(result.bytes) {
+                result.end = .invalid
+            }
+            return result
         }
         // The file of an interrupted run may lack the zeros at its end.
         for padding in 0...1 {
-            let padded = body + Array(repeating: 0, count: padding)
-            var inflater = Inflater(padded, limit: bound(body))
-            guard inflater.run() == .complete, inflater.isAtEnd, !inflater.output.isEmpty else { continue }
-            return Inflation(bytes: inflater.output, end: .complete)
+            let (result, rest) = inflated(body + Array(repeating: 0, count: padding), limit: bound(body))
+            if result.end == .complete, rest.isEmpty, !result.bytes.isEmpty { return result }
         }
         return nil
     }
@@ -393,19 +204,56 @@ struct Inflation: Equatable {
                 result.end = .cutOff
                 break
             }
-            var inflater = Inflater(content, limit: max(bound(body) - result.bytes.count, 0))
-            result.end = inflater.run()
-            result.bytes += inflater.output
-            guard result.end == .complete else { break }
-            guard let trailer = inflater.trailer(8) else { break }
-            let check = value(bigEndian: Array(trailer.prefix(4).reversed())[...])
-            guard check == CyclicCheck.gzip.of(inflater.output) else {
+            let member: Inflation
+            (member, rest) = inflated(content, limit: max(bound(body) - result.bytes.count, 0))
+            result.end = member.end
+            result.bytes += member.bytes
+            guard member.end == .complete, rest.count >= 8 else { break }
+            guard value(bigEndian: rest.prefix(4).reversed()) == CyclicCheck.gzip.of(member.bytes) else {
                 result.end = .invalid
                 break
             }
-            rest = rest[trailer.endIndex...]
+            rest = rest.dropFirst(8)
         } while rest.starts(with: [0x1f, 0x8b, 8])
         return result
+    }
+
+    /// One DEFLATE stream without a wrapper, decoded as far as possible, and the bytes after it.
+    private static func inflated(
+        _ input: ArraySlice<UInt8>,
+        limit: Int
+    ) -> (content: Inflation, rest: ArraySlice<UInt8>) {
+        // zlib stores the address of the stream, so it must not change between the calls.
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        defer { stream.deallocate() }
+        // A window of 15 bits; negative, because the wrapper is read here.
+        guard inflateInit2_(stream, -15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            return (Inflation(bytes: [], end: .invalid), input)
+        }
+        defer { inflateEnd(stream) }
+        var code = Z_OK
+        var input = input
+        // The byte beyond the limit shows that there is more.
+        var output = [UInt8](unsafeUninitializedCapacity: limit + 1) { output, count in
+            input.withUnsafeMutableBufferPointer { input in
+                stream.pointee.next_in = input.baseAddress
+                stream.pointee.avail_in = uInt(input.count)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = uInt(output.count)
+                code = inflate(stream, Z_FINISH)
+            }
+            count = Int(stream.pointee.total_out)
+        }
+        let end: End =
+            switch code {
+            case _ where output.count > limit: .invalid
+            case Z_STREAM_END: .complete
+            case Z_BUF_ERROR: .cutOff
+            default: .invalid
+            }
+        output.removeLast(max(0, output.count - limit))
+        return (Inflation(bytes: output, end: end), input.suffix(Int(stream.pointee.avail_in)))
     }
 
     private static func skippingGzipHeader(_ body: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
@@ -435,17 +283,11 @@ struct Inflation: Equatable {
         min(limit, max(64 << 10, body.count.multipliedReportingOverflow(by: highestRatio).partialValue))
     }
 
-    private static func value(bigEndian bytes: ArraySlice<UInt8>) -> UInt32 {
+    private static func value(bigEndian bytes: some Sequence<UInt8>) -> UInt32 {
         bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     private static func adler32(_ bytes: [UInt8]) -> UInt32 {
-        var low: UInt32 = 1
-        var high: UInt32 = 0
-        for byte in bytes {
-            low = (low + UInt32(byte)) % 65521
-            high = (high + low) % 65521
-        }
-        return high << 16 | low
+        UInt32(truncatingIfNeeded: CZlib.adler32(1, bytes, uInt(bytes.count)))
     }
 }

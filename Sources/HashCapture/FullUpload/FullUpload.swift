@@ -26,7 +26,7 @@ struct FullUpload: Sendable {
     /// Checks the limits and compresses the depth map.
     ///
     /// - Throws: `.unknownMediaType` if the photo is not a JPEG; `.depthRequired`, `.depthMapInvalid`,
-    ///   `.payloadTooLarge`, `.imageLibrariesMissing`.
+    ///   `.payloadTooLarge`.
     init(
         _ input: CaptureInput,
         metadata: CaptureMetadata,

@@ -171,17 +171,15 @@ import Testing
     }
 }
 
-#if ImageLibraries
-    @Suite struct GzipTests {
-        /// Verified with another program.
-        @Test(arguments: [0, 1, 1000, 200_000])
-        func gunzipRestoresTheBytes(_ byteCount: Int) async throws {
-            let directory = try TemporaryDirectory()
-            let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
-            try Data(Gzip.compress(bytes)).write(to: URL(fileURLWithPath: directory.file("a.gz")))
-            let result = try await ChildProcess("/bin/sh", ["-c", "gunzip -k \(directory.file("a.gz"))"]).finish()
-            #expect(result.status == 0)
-            #expect(FileManager.default.contents(atPath: directory.file("a")) == Data(bytes))
-        }
+@Suite struct GzipTests {
+    /// Verified with another program.
+    @Test(arguments: [0, 1, 1000, 200_000])
+    func gunzipRestoresTheBytes(_ byteCount: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
+        try Data(Gzip.compress(bytes)).write(to: URL(fileURLWithPath: directory.file("a.gz")))
+        let result = try await ChildProcess("/bin/sh", ["-c", "gunzip -k \(directory.file("a.gz"))"]).finish()
+        #expect(result.status == 0)
+        #expect(FileManager.default.contents(atPath: directory.file("a")) == Data(bytes))
     }
-#endif
+}
