@@ -237,7 +237,7 @@ public struct Deleter: Sendable {
     }
 
     /// Whether an asset may be the file, even without a checksum on one side.
-    private func isSame(_ asset: Asset, _ target: AdminDeletion) -> Bool {
+    private func isSame(_ asset: ServerMedia, _ target: AdminDeletion) -> Bool {
         guard let checksum = asset.checksumSHA256, !target.checksumSHA256.isEmpty else { return true }
         return checksum == target.checksumSHA256
     }

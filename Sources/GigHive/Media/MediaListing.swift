@@ -85,9 +85,9 @@ extension GigHiveClient {
     }
 
     /// A file with all its events, from the listing; without events if it is not listed.
-    public func media(including asset: Asset) async throws(GigHiveError) -> ServerMedia {
+    public func media(including asset: ServerMedia) async throws(GigHiveError) -> ServerMedia {
         let listed = try await rows(.event, MediaQuery(), TransferControl()).first { $0.fileID == asset.fileID }
-        return (listed ?? ServerMedia(fileID: asset.fileID)).adding(asset)
+        return listed?.adding(asset) ?? asset
     }
 
     /// Applies the filters that need more than the listing. Releases that report upload times (D1, D2) do not report
@@ -296,7 +296,8 @@ public struct MediaQuery: Sendable, Equatable {
     }
 }
 
-/// A file on a server, with the events that it belongs to. Values that a release does not report are nil.
+/// A file on a server, with the events that it belongs to: from the listing, which has the events, or from
+/// `GET /api/uploads/<id>`, which has the other details. Values that a release does not report are nil.
 public struct ServerMedia: Sendable, Equatable {
     /// One event of a file.
     public struct Event: Sendable, Hashable {
@@ -313,29 +314,34 @@ public struct ServerMedia: Sendable, Equatable {
     /// Assigned by the server.
     public var fileID: Int64
     /// The events, in the order of the listing; only matching ones if the query selects by event.
-    public var events: [Event]
+    public var events: [Event] = []
     /// The served name, `<sha256>.<ext>`.
     public var fileName: String?
     /// `audio` or `video`.
     public var fileType: String?
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?
+    /// Length in seconds; nil if the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
     /// When the media was recorded, as the server found it in the file, without a time zone.
     public var mediaCreatedAt: String?
     public var path: String?
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
     public var createdAt: String?
-    /// Length in bytes; known after `adding(_:)`.
+    /// Length in bytes; not in the listing.
     public var sizeBytes: Int64?
-    /// For example `video/mp4`; known after `adding(_:)`.
+    /// As declared or sniffed during the upload, for example `video/mp4`; not in the listing.
     public var mimeType: String?
-    /// The readable name that the server derived from event and label; known after `adding(_:)`.
+    /// The readable name that the server derived from event and label (`source_relpath`), not the name of the uploaded
+    /// file; not in the listing.
     public var sourceName: String?
+    /// D1 and D2: the session (event) that the file was first stored for; not in the listing.
+    var sessionID: Int64?
+    /// D1 and D2: its number in that session; not in the listing.
+    var sequence: Int64?
 
     package init(fileID: Int64) {
         self.fileID = fileID
-        events = []
     }
 
     /// The file that a listing entry describes; nil for an entry without an ID.
@@ -363,7 +369,7 @@ public struct ServerMedia: Sendable, Equatable {
     }
 
     /// Adds the values from `GET /api/uploads/<id>` (gighive contract 2.5).
-    public func adding(_ asset: Asset) -> ServerMedia {
+    public func adding(_ asset: ServerMedia) -> ServerMedia {
         var media = self
         media.fileName = asset.fileName ?? fileName
         media.fileType = asset.fileType ?? fileType
@@ -375,32 +381,6 @@ public struct ServerMedia: Sendable, Equatable {
         media.sourceName = asset.sourceName
         return media
     }
-}
-
-/// A stored file as the server describes it. Values that a dialect lacks are nil.
-public struct Asset: Sendable, Equatable {
-    /// The ID on the server.
-    public var fileID: Int64
-    /// Served name, `<sha256>.<ext>`.
-    public var fileName: String?
-    /// `audio` or `video`.
-    public var fileType: String?
-    public var sizeBytes: Int64?
-    /// 64 lowercase hexadecimal characters.
-    public var checksumSHA256: String?
-    /// D1 and D2: the session (event) that the file was first stored for.
-    public var sessionID: Int64?
-    /// D1 and D2: its number in that session.
-    public var sequence: Int64?
-    /// The type as declared or sniffed during the upload, for example `video/mp4`.
-    public var mimeType: String?
-    /// Length in seconds; nil if the server could not measure it, or does not report it.
-    public var durationSeconds: Int64?
-    /// The readable name that the server derived from event and label (`source_relpath`), not the name of
-    /// the uploaded file.
-    public var sourceName: String?
-    /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
-    public var createdAt: String?
 }
 
 /// The name under which a server serves a file: `/<kind>/<sha256>.<extension>`. The extension is not always the local
@@ -442,7 +422,7 @@ extension ListingPage.Entry {
     var servedName: ServedName { ServedName(kind: fileType, names: [url, fileName]) }
 }
 
-extension Asset {
+extension ServerMedia {
     var servedName: ServedName { ServedName(kind: fileType, names: [fileName]) }
 }
 

@@ -56,7 +56,7 @@ public struct GigHiveClient: Sendable {
 
     /// Queries an asset (`GET /api/uploads/<id>`, gighive contract 2.5); nil only for the JSON `{"error":"Not Found"}`.
     /// An HTML 404 is an error (wrong address or a proxy).
-    public func asset(_ fileID: Int64) async throws(GigHiveError) -> Asset? {
+    public func asset(_ fileID: Int64) async throws(GigHiveError) -> ServerMedia? {
         let response = try await send(request(.get, "/api/uploads/\(fileID)"))
         let content = ResponseText.content(of: response.body)
         let members = content.members
@@ -75,19 +75,18 @@ public struct GigHiveClient: Sendable {
                 httpStatus: response.status
             )
         }
-        return Asset(
-            fileID: fileID,
-            fileName: members.text("file_name"),
-            fileType: members.text("file_type"),
-            sizeBytes: members["size_bytes"]?.wholeNumber,
-            checksumSHA256: members.checksum("checksum_sha256"),
-            sessionID: members.identifier("session_id"),
-            sequence: members.identifier("seq"),
-            mimeType: members.text("mime_type"),
-            durationSeconds: members["duration_seconds"]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil },
-            sourceName: members.text("source_relpath"),
-            createdAt: members.text("created_at")
-        )
+        var asset = ServerMedia(fileID: fileID)
+        asset.fileName = members.text("file_name")
+        asset.fileType = members.text("file_type")
+        asset.sizeBytes = members["size_bytes"]?.wholeNumber
+        asset.checksumSHA256 = members.checksum("checksum_sha256")
+        asset.sessionID = members.identifier("session_id")
+        asset.sequence = members.identifier("seq")
+        asset.mimeType = members.text("mime_type")
+        asset.durationSeconds = members["duration_seconds"]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil }
+        asset.sourceName = members.text("source_relpath")
+        asset.createdAt = members.text("created_at")
+        return asset
     }
 
     /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). This is also the login

@@ -343,7 +343,12 @@ struct WebImportRun: Sendable {
         return Dictionary(grouping: entries.filter { $0.fileID != nil }) { $0.fileID ?? 0 }
     }
 
-    private func entry(_ asset: Asset, _ token: DeleteToken, _ event: ListingPage.Entry?, _ now: Date) -> TokenEntry {
+    private func entry(
+        _ asset: ServerMedia,
+        _ token: DeleteToken,
+        _ event: ListingPage.Entry?,
+        _ now: Date
+    ) -> TokenEntry {
         TokenEntry(
             host: client.server.scope,
             fileID: asset.fileID,
@@ -361,7 +366,7 @@ struct WebImportRun: Sendable {
         )
     }
 
-    private func file(_ asset: Asset, _ event: ListingPage.Entry) -> StoredFile {
+    private func file(_ asset: ServerMedia, _ event: ListingPage.Entry) -> StoredFile {
         var facts = StoredFacts()
         facts.eventDate = event.date
         facts.orgName = event.orgName
