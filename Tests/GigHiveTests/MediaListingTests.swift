@@ -213,7 +213,7 @@ import Testing
             let checksum = String(repeating: "\(id)", count: 64)
             return StoredUpload(fileID: Int64(id), checksumSHA256: checksum, eventDate: "2026-03-01", orgName: "A")
         }
-        #expect(try await UploadVerifier(client: bench.client).missing(among: uploads) == [4])
+        #expect(try await bench.client.missing(among: uploads) == [4])
     }
 
     @Test func aListingThatStaysIncompleteIsAnError() async throws {
@@ -224,7 +224,7 @@ import Testing
         #expect(error?.code == .unexpectedResponse)
         let lost = StoredUpload(fileID: 4, checksumSHA256: Self.digest(4), eventDate: "2026-03-01", orgName: "A")
         await #expect(throws: GigHiveError.self) {
-            try await UploadVerifier(client: bench.client).missing(among: [lost])
+            try await bench.client.missing(among: [lost])
         }
     }
 

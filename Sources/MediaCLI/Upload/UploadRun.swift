@@ -68,11 +68,11 @@ struct UploadRun: Sendable {
         let stored = results.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
         if let failure = results.runFailure { return report(.impossible(failure), results) }
-        let verifier = UploadVerifier(client: uploader.client)
+        let client = uploader.client
         let verification =
             uploader.isGuest
             ? .impossible(.usage("an event link does not permit reading the listing"))
-            : (try? await console.context.interruption.canceling { await UploadVerification.of(stored, verifier) })
+            : (try? await console.context.interruption.canceling { await UploadVerification.of(stored, client) })
         guard let verification, console.context.interruption.signal == nil else { return }
         report(verification, results)
     }

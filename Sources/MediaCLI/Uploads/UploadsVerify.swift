@@ -66,7 +66,7 @@ struct UploadsVerify: ContextCommand {
             retryCommand: "mediactl uploads verify" + (report.map { " --report \(ShellWord.quoted($0))" } ?? "")
         )
         let verification = try await console.context.interruption.canceling {
-            await UploadVerification.of(files, UploadVerifier(client: client))
+            await UploadVerification.of(files, client)
         }
         if let failure = verification.failure { throw failure }
         console.report(verification)
@@ -144,12 +144,9 @@ struct UploadVerification: Sendable {
     var failure: UserFacingError?
 
     /// Reads the listing once and looks up every file in it.
-    static func of(
-        _ files: [UploadResults.StoredFile],
-        _ verifier: UploadVerifier
-    ) async -> UploadVerification {
+    static func of(_ files: [UploadResults.StoredFile], _ client: GigHiveClient) async -> UploadVerification {
         do {
-            let missing = try await verifier.missing(among: files.map(\.upload)).map { files[$0] }
+            let missing = try await client.missing(among: files.map(\.upload)).map { files[$0] }
             let confirmed = Set(files.map(\.index)).subtracting(missing.map(\.index))
             return UploadVerification(missing: missing, confirmed: confirmed)
         } catch {

@@ -20,24 +20,16 @@ public struct StoredUpload: Sendable, Equatable {
     }
 }
 
-/// Compares uploads with the server's listing (gighive contract section 7): one listing for all of them.
-public struct UploadVerifier: Sendable {
-    private let client: GigHiveClient
-
-    /// Creates a verifier for one server; its user must be allowed to read the listing, which an event
-    /// link does not permit.
-    public init(client: GigHiveClient) {
-        self.client = client
-    }
-
-    /// Reads the listing and looks up every upload by checksum, ID and event.
+extension GigHiveClient {
+    /// Compares uploads with the server's listing (gighive contract section 7): reads it once, and looks up every upload
+    /// by checksum, ID and event. The user must be allowed to read the listing, which an event link does not permit.
     ///
     /// Canceling the task stops the listing.
     ///
     /// - Returns: The indexes of the uploads that the listing does not contain in their event under their ID.
     /// - Throws: `GigHiveError` if the listing cannot be read completely.
     public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
-        let index = try await InventoryIndex.fetch(client, control: TransferControl())
+        let index = try await InventoryIndex.fetch(self, control: TransferControl())
         guard index.isComplete else { throw .incompleteListing }
         return uploads.indices.filter { position in
             let upload = uploads[position]
