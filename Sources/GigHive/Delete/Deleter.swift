@@ -61,8 +61,8 @@ public struct Deleter: Sendable {
             ]
             let response = await send(body, fileID: entry.fileID, token: entry.token)
             switch response {
-            case .rejected(let status):
-                return await handleRejected(entry, status, onInvalidToken)
+            case .rejected:
+                return await handleRejected(entry, onInvalidToken)
             case .refused(let error) where error.neededLogin == .uploader:
                 return await deleteVerified(target)
             default:
@@ -122,9 +122,9 @@ public struct Deleter: Sendable {
 
     private enum Verdict: Sendable {
         /// 200, and exactly the requested file was deleted (trap T12).
-        case deleted(status: Int)
+        case deleted
         /// 403 `Invalid delete token`: the token is wrong, or the file is gone or never had a token (trap T11).
-        case rejected(status: Int)
+        case rejected
         /// Known not to have been deleted by this request.
         case refused(GigHiveError)
         /// The file may have been deleted; a query determines that. `isClaimed` is whether the server reports a
@@ -154,7 +154,7 @@ public struct Deleter: Sendable {
         }
         switch response.status {
         case 403 where content.rejectsToken:
-            return .rejected(status: 403)
+            return .rejected
         case 500...:
             return .unclear(error, isClaimed: true)
         default:
@@ -170,7 +170,7 @@ public struct Deleter: Sendable {
             let detail = list ?? "\(count ?? 0) files deleted"
             return .refused(GigHiveError(.otherFilesDeleted, detail: detail, httpStatus: status))
         }
-        if status == 200, count == 1, ids == [fileID] { return .deleted(status: status) }
+        if status == 200, count == 1, ids == [fileID] { return .deleted }
         let reasons = response.itemErrors.joined(separator: ", ")
         return .unclear(
             GigHiveError(.notDeleted, detail: reasons, httpStatus: status),
@@ -182,10 +182,10 @@ public struct Deleter: Sendable {
 
     private func handle(_ target: AdminDeletion, _ verdict: Verdict) async -> DeleteResult {
         switch verdict {
-        case .deleted(let status):
-            return await confirmed(target, status)
-        case .rejected(let status):
-            return failed(target, GigHiveError(.forbidden, detail: "Invalid delete token", httpStatus: status))
+        case .deleted:
+            return await confirmed(target)
+        case .rejected:
+            return failed(target, GigHiveError(.forbidden, detail: "Invalid delete token", httpStatus: 403))
         case .refused(let error):
             return failed(target, error)
         case .unclear(let error, let isClaimed):
@@ -215,13 +215,12 @@ public struct Deleter: Sendable {
 
     private func handleRejected(
         _ entry: TokenEntry,
-        _ status: Int,
         _ onInvalidToken: @Sendable (TokenEntry) async -> InvalidTokenChoice
     ) async -> DeleteResult {
         let target = AdminDeletion(entry)
         do throws(GigHiveError) {
             guard let asset = try await client.asset(entry.fileID) else {
-                return removed(target, .gone, status)
+                return removed(target, .gone, 403)
             }
             guard isSame(asset, target) else {
                 return failed(target, GigHiveError(.idReused))
@@ -229,10 +228,10 @@ public struct Deleter: Sendable {
         } catch {
             return failed(target, error)
         }
-        let invalid = GigHiveError(.invalidDeleteToken, httpStatus: status).with(\.fileID, entry.fileID)
+        let invalid = GigHiveError(.invalidDeleteToken, httpStatus: 403).with(\.fileID, entry.fileID)
         switch await onInvalidToken(entry) {
         case .keep: return failed(target, invalid)
-        case .remove: return removed(target, .entryRemoved, status)
+        case .remove: return removed(target, .entryRemoved, 403)
         }
     }
 
@@ -244,13 +243,13 @@ public struct Deleter: Sendable {
 
     /// Handles a deletion that the server reports. If the file was selected on the server, not by an entry, its entries
     /// are removed only if it is gone there.
-    private func confirmed(_ target: AdminDeletion, _ status: Int) async -> DeleteResult {
+    private func confirmed(_ target: AdminDeletion) async -> DeleteResult {
         if target.entry == nil {
             guard (try? await client.asset(target.fileID) == nil) == true else {
-                return DeleteResult(fileID: target.fileID, state: .deleted, host: host, httpStatus: status)
+                return DeleteResult(fileID: target.fileID, state: .deleted, host: host, httpStatus: 200)
             }
         }
-        return removed(target, .deleted, status)
+        return removed(target, .deleted, 200)
     }
 
     private func removed(_ target: AdminDeletion, _ state: DeleteResult.State, _ status: Int?) -> DeleteResult {
