@@ -23,7 +23,14 @@ struct UploadPlan: Sendable {
         var items: [UploadBatch.Item] = []
         items.reserveCapacity(inputs.count)
         var errors = manifest?.errors ?? []
-        for (input, file) in zip(inputs, await files(inputs)) {
+        // The files are checked on all cores; standard input follows.
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        let count = max(Self.sliceCount, (inputs.count - 1) / cores + 1)
+        let slices = stride(from: 0, to: inputs.count, by: count).map { inputs[$0...].prefix(count) }
+        let files = await withBoundedTasks(slices, limit: cores) { slice in
+            await BlockingWork.run { slice.map { $0.standardInputName == nil ? file($0) : nil } }
+        }
+        for (input, file) in zip(inputs, files.joined()) {
             let item = if let file { file } else { try await item(for: input) }
             items.append(item)
             if case .manifest(let line) = input.origin, let error = item.error {
@@ -43,19 +50,6 @@ struct UploadPlan: Sendable {
 
     /// Up to this number of files, one thread checks them faster than several.
     private static let sliceCount = 128
-
-    /// The items for the files, checked on all cores; nil for standard input.
-    private func files(_ inputs: [UploadInput]) async -> [UploadBatch.Item?] {
-        let item = { @Sendable (input: UploadInput) in input.standardInputName == nil ? self.file(input) : nil }
-        guard inputs.count > Self.sliceCount else { return inputs.map(item) }
-        let cores = ProcessInfo.processInfo.activeProcessorCount
-        let count = max(Self.sliceCount, (inputs.count - 1) / cores + 1)
-        let slices = stride(from: 0, to: inputs.count, by: count).map { inputs[$0...].prefix(count) }
-        let items = await withBoundedTasks(slices, limit: cores) { slice in
-            await BlockingWork.run { slice.map(item) }
-        }
-        return items.flatMap(\.self)
-    }
 
     private func file(_ input: UploadInput) -> UploadBatch.Item {
         var checked: UploadDetails?
