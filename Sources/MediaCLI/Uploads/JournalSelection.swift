@@ -155,8 +155,6 @@ extension SettingsSession {
         parallelParts: Int = 1,
         guest: GuestAccess? = nil
     ) -> UploadOptions {
-        let chunkBytes = settings.chunkSize.value
-        let usual = TusSendOptions()
         let retry = outlastsRestart && settings.retries.origin == .builtIn ? .restart : retryPolicy
         return UploadOptions(
             maximumBytes: settings.maxBytes.value,
@@ -166,12 +164,7 @@ extension SettingsSession {
             timeouts: timeouts,
             processingTime: settings.settleTimeout.value,
             transport: settings.transport.value,
-            chunks: TusSendOptions(
-                chunkBytes: chunkBytes,
-                minimumChunkBytes: min(usual.minimumChunkBytes, chunkBytes),
-                maximumChunkBytes: max(usual.maximumChunkBytes, chunkBytes),
-                retry: retry
-            ),
+            chunks: TusSendOptions(chunkBytes: settings.chunkSize.value),
             parallelParts: parallelParts,
             guest: guest
         )
