@@ -38,7 +38,7 @@ struct UploadReport: Sendable {
     }
 
     private static func item(_ upload: UploadBatch.Item, _ result: UploadResult?) -> JSONObject {
-        let details = result?.details ?? upload.details
+        let details = (result?.details ?? upload.details)?.fields
         return [
             "path": .path(upload.path),
             "path_base64": .pathBase64(upload.path),
@@ -49,11 +49,7 @@ struct UploadReport: Sendable {
             "has_delete_token": JSONValue(result?.hasDeleteToken),
             "skipped": JSONValue(result?.isSkipped), "resumed": JSONValue(result?.isResumed),
             "transport": result.map { JSONRenderer.transport(of: $0) } ?? .null,
-            "event_date": JSONValue(details?.eventDate), "org_name": JSONValue(details?.orgName),
-            "event_type": JSONValue(details?.eventType), "label": JSONValue(details?.label),
-            "participants": JSONValue(details?.participants), "keywords": JSONValue(details?.keywords),
-            "location": JSONValue(details?.location), "rating": JSONValue(details?.rating),
-            "notes": JSONValue(details?.notes),
+        ] + JSONObject(DetailOptions.names.map { ($0, JSONValue(details?[$0])) }) + [
             "exit_code": result.map { .exitCode($0.exitCode) } ?? .null,
             "error": .error(result.flatMap { ErrorCatalog.userFacingError(of: $0) }),
         ]
