@@ -56,8 +56,6 @@ public struct KeptResponses: Sendable {
         case response(String)
         /// The content of any other file.
         case body([UInt8])
-        /// Typed by the user.
-        case token(DeleteToken)
     }
 
     /// An adopted token.
@@ -69,10 +67,11 @@ public struct KeptResponses: Sendable {
 
     /// Stores the token from a response, or a token that the user typed. Sends nothing.
     ///
-    /// `typed` replaces the token in the response. If `fileID` is nil, the ID in the response is used; if `server` is
-    /// nil, the server of the response's upload is used. With `isDryRun`, nothing is changed.
+    /// `typed` replaces the token in the response; without it, `source` must not be nil. If `fileID` is nil, the ID in
+    /// the response is used; if `server` is nil, the server of the response's upload is used. With `isDryRun`, nothing
+    /// is changed.
     public func adopt(
-        _ source: Source,
+        _ source: Source?,
         typed: DeleteToken? = nil,
         fileID: Int64? = nil,
         server: ServerURL? = nil,
@@ -82,7 +81,6 @@ public struct KeptResponses: Sendable {
             var content = try content(of: source)
             var response = content.parsed
             if let typed { response.deleteToken = typed }
-            if case .token(let token) = source { response.deleteToken = token }
             guard let token = response.deleteToken else { throw AdoptionError.noToken }
             // A response about a different file is not reused for this file.
             if let fileID, typed == nil, let own = response.fileID, own != fileID { throw AdoptionError.otherFile(own) }
@@ -143,18 +141,18 @@ public struct KeptResponses: Sendable {
         try StoredResponse.abandoned(in: directory).filter { $0.status != nil || !$0.isReadable }
     }
 
-    private func content(of source: Source) throws -> Content {
+    private func content(of source: Source?) throws -> Content {
         switch source {
-        case .response(let name):
+        case .response(let name)?:
             let matches = try stored().filter { $0.id == name || $0.path == name }
             guard let response = matches.first else { throw AdoptionError.unknownResponse }
             guard Set(matches.map(\.id)).count == 1 else { throw AdoptionError.severalResponses(matches.map(\.id)) }
             return try Content(response, store)
-        case .body(let bytes):
+        case .body(let bytes)?:
             let bodies = StoredResponse.bodies(in: bytes) ?? [bytes]
             guard bodies.count <= 1 else { throw AdoptionError.severalResponses([]) }
             return Content(bodies.first ?? [])
-        case .token: return Content([])
+        case nil: return Content([])
         }
     }
 

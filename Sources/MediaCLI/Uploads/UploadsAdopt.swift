@@ -55,9 +55,6 @@ struct UploadsAdopt: ServerCommand {
         let responses = KeptResponses(store: session.store, directory: session.directory)
         let source = try response.map { try self.source($0, among: responses, in: session.directory) }
         let token = tokenStdin || response == nil ? try await typedToken(settings) : nil
-        guard let source = source ?? token.map(KeptResponses.Source.token) else {
-            throw userFacingError(of: .noToken)
-        }
         let adoption: KeptResponses.Adoption
         do {
             adoption = try await responses.adopt(
