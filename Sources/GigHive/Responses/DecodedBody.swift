@@ -75,29 +75,25 @@ private enum WideText {
 
     /// Whether nearly all units are ASCII characters.
     private static func isLikely(_ bytes: [UInt8], _ form: Form) -> Bool {
-        let sample = bytes.prefix(1024)
-        let count = sample.count / form.unit
-        guard count >= 8 else { return false }
-        let matches = (0..<count).count { index in
-            let unit = sample[index * form.unit..<(index + 1) * form.unit]
-            let digits = form.isBigEndian ? Array(unit) : unit.reversed()
-            return digits.dropLast().allSatisfy { $0 == 0 } && digits[form.unit - 1] != 0
-        }
-        return matches * 10 >= count * 9
+        let units = units(bytes.prefix(1024), form)
+        return units.count >= 8 && units.count { (1...0xff).contains($0) } * 10 >= units.count * 9
     }
 
     private static func decode(_ bytes: ArraySlice<UInt8>, _ form: Form) -> [UInt8] {
         // The file of an interrupted run may lack the zeros of its last character.
-        let missing = (form.unit - bytes.count % form.unit) % form.unit
-        let padded = Array(bytes) + Array(repeating: 0, count: missing)
-        let units = stride(from: 0, to: padded.count, by: form.unit).map { start -> UInt32 in
-            let unit = padded[start..<start + form.unit]
-            return (form.isBigEndian ? Array(unit) : unit.reversed()).reduce(0) { $0 << 8 | UInt32($1) }
-        }
+        let units = units(bytes + Array(repeating: 0, count: form.unit - 1), form)
         if form.unit == 2 {
             return Array(String(decoding: units.map { UInt16(truncatingIfNeeded: $0) }, as: UTF16.self).utf8)
         }
         return Array(String(decoding: units, as: UTF32.self).utf8)
+    }
+
+    /// The complete units in bytes.
+    private static func units(_ bytes: ArraySlice<UInt8>, _ form: Form) -> [UInt32] {
+        (0..<bytes.count / form.unit).map { index in
+            let unit = bytes.dropFirst(index * form.unit).prefix(form.unit)
+            return (form.isBigEndian ? Array(unit) : unit.reversed()).reduce(0) { $0 << 8 | UInt32($1) }
+        }
     }
 }
 
