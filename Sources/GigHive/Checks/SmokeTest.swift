@@ -308,7 +308,7 @@ enum SmokeClip {
 
     /// A little more than 8,000 bytes. `run` is ASCII.
     static func bytes(run: String) -> [UInt8] {
-        let comment = chunk("INFO", nested: chunk("ICMT", content: Array(run.utf8) + [0]))
+        let comment = Array("INFO".utf8) + chunk("ICMT", content: Array(run.utf8) + [0])
         let format =
             word(1) + word(1) + long(sampleRate) + long(sampleRate)  // PCM, one channel, samples, bytes per second
             + word(1) + word(8)  // bytes per frame, bits per sample
@@ -322,10 +322,6 @@ enum SmokeClip {
     private static func chunk(_ name: String, content: [UInt8]) -> [UInt8] {
         let padding: [UInt8] = content.count % 2 == 0 ? [] : [0]
         return Array(name.utf8) + long(content.count) + content + padding
-    }
-
-    private static func chunk(_ name: String, nested: [UInt8]) -> [UInt8] {
-        Array(name.utf8) + nested
     }
 
     private static func word(_ value: Int) -> [UInt8] {

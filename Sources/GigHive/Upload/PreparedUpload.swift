@@ -96,7 +96,7 @@ extension Uploader {
                 limit: options.maximumBytes
             )
         }
-        let pathExtension = FileName.pathExtension(of: fileName)
+        let pathExtension = fileName.nameParts.pathExtension.lowercased()
         guard AcceptedMedia.kind(ofExtension: pathExtension) != nil || options.anyExtension else {
             throw GigHiveError(.unknownExtension, path: path, value: pathExtension)
         }

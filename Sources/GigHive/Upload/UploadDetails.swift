@@ -258,8 +258,3 @@ final class DirectLimit: Sendable {
         smallestRefused.withLock { byteCount >= $0 }
     }
 }
-
-enum FileName {
-    /// The extension in lower case, without its dot; empty if there is none.
-    static func pathExtension(of name: String) -> String { name.nameParts.pathExtension.lowercased() }
-}

@@ -190,7 +190,7 @@ extension UploadOutcomeRecorder {
         guard let token = response.deleteToken, let fileID = response.fileID else { return nil }
         // The server normalizes text (trap T27): operators see and search for the normalized text.
         let stored = response.stored
-        let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
+        let pathExtension = result.fileName.nameParts.pathExtension.lowercased()
         return TokenEntry(
             host: record.host,
             fileID: fileID,
@@ -201,7 +201,7 @@ extension UploadOutcomeRecorder {
             eventType: stored?.eventType ?? record.fields["event_type"] ?? "",
             label: stored?.label ?? record.fields["label"],
             fileName: result.fileName,
-            fileType: response.fileType ?? guessed ?? "",
+            fileType: response.fileType ?? AcceptedMedia.kind(ofExtension: pathExtension) ?? "",
             checksumSHA256: response.checksumSHA256 ?? record.checksumSHA256 ?? "",
             sizeBytes: record.sizeBytes > 0 ? record.sizeBytes : response.sizeBytes ?? 0,
             baseURL: record.baseURL
@@ -228,7 +228,7 @@ extension UploadOutcomeRecorder {
     /// The address of the media: `/audio/` or `/video/`, then digest and extension (trap T16). The local name replaces
     /// values that the server does not report.
     func mediaURL(_ served: ServedName?) -> String? {
-        let localExtension = FileName.pathExtension(of: result.fileName)
+        let localExtension = result.fileName.nameParts.pathExtension.lowercased()
         let pathExtension = served?.pathExtension ?? localExtension
         guard result.fileID != nil, let checksum = record.checksumSHA256,
             let kind = served?.kind ?? AcceptedMedia.kind(ofExtension: localExtension),

@@ -249,7 +249,7 @@ public struct Uploader: Sendable {
             schedule: schedule,
             checksum: checksum,
             sizeBytes: sizeBytes,
-            pathExtension: FileName.pathExtension(of: fileName),
+            pathExtension: fileName.nameParts.pathExtension.lowercased(),
             event: event
         )
     }
