@@ -1,6 +1,5 @@
 internal import Foundation
 internal import MediaCore
-internal import MediaFiles
 public import MediaStore
 internal import Synchronization
 
