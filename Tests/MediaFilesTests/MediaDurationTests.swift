@@ -113,8 +113,8 @@ import Testing
     }
 
     private func milliseconds(_ bytes: [UInt8]) -> Int64? {
-        var content = BoundedContent(bytes)
-        return MediaDuration.milliseconds(in: &content)
+        let content = BoundedContent(bytes)
+        return MediaDuration.milliseconds(in: content)
     }
 }
 

@@ -1,7 +1,7 @@
 internal import MediaSystem
 
 /// The content of a file, with a limit on how much of it is read.
-struct BoundedContent {
+final class BoundedContent {
     /// Length in bytes.
     let count: Int64
     private let source: Source
@@ -28,7 +28,7 @@ struct BoundedContent {
     }
 
     /// Reads exactly `count` bytes; nil beyond the end, after an error, and after too many reads.
-    mutating func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+    func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
         readsLeft -= 1
         switch source {
@@ -38,6 +38,13 @@ struct BoundedContent {
         case .memory(let bytes): return Array(bytes[Int(offset)..<Int(offset) + count])
         }
     }
+
+    /// A big-endian integer; nil as for `bytes`.
+    func bigEndian(at offset: Int64, count: Int) -> UInt64? {
+        bytes(at: offset, count: count)?.bigEndian(at: 0, count: count)
+    }
+
+    var whole: Span { Span(start: 0, end: count) }
 }
 
 /// A range of a file.

@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// The `bext` chunk of Broadcast Wave (EBU Tech 3285) in RIFF, RF64 and BW64 files (EBU Tech 3306, ITU-R BS.2088).
 enum BroadcastWaveDate {
-    static func seconds(in content: inout BoundedContent) -> Int64? {
+    static func seconds(in content: BoundedContent) -> Int64? {
         var start: Int64 = 12
         var longDataSize: Int64?
         while let header = content.bytes(at: start, count: 8), let shortSize = header.littleEndian(at: 4, count: 4) {

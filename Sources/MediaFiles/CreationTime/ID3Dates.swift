@@ -3,9 +3,9 @@ internal import MediaCore
 /// The dates of an ID3v2.3 or ID3v2.4 tag at the start of a file (id3.org, "ID3v2.3.0", "ID3v2.4.0-structure" and
 /// "-frames").
 enum ID3Dates {
-    static func seconds(in content: inout BoundedContent) -> Int64? {
-        guard let tag = Tag(&content) else { return nil }
-        let texts = texts(of: tag, in: &content)
+    static func seconds(in content: BoundedContent) -> Int64? {
+        guard let tag = Tag(content) else { return nil }
+        let texts = texts(of: tag)
         for frame in ["TDRC", "TDEN", "TDRL"] {
             if let seconds = texts[frame].flatMap(timestamp) { return seconds }
         }
@@ -16,20 +16,23 @@ enum ID3Dates {
 
     /// The range of the frames, and their encoding.
     private struct Tag {
+        /// The file, or the unescaped tag.
+        var content: BoundedContent
         var version: UInt8
         var start: Int64
         var end: Int64
 
-        init?(_ content: inout BoundedContent) {
-            guard let header = content.bytes(at: 0, count: 10), let size = header.synchsafe(at: 6),
+        init?(_ file: BoundedContent) {
+            content = file
+            guard let header = file.bytes(at: 0, count: 10), let size = header.synchsafe(at: 6),
                 header[3] == 3 || header[3] == 4
             else { return nil }
             version = header[3]
             start = 10
-            end = min(10 + size, content.count)
+            end = min(10 + size, file.count)
             // Version 3 escapes the whole tag, so its frame sizes refer to the unescaped data.
             if version == 3, header[5] & 0x80 != 0 {
-                guard let escaped = content.bytes(at: 10, count: Int(min(end - 10, 65_536))) else { return nil }
+                guard let escaped = file.bytes(at: 10, count: Int(min(end - 10, 65_536))) else { return nil }
                 content = BoundedContent(escaped.withoutUnsynchronisation)
                 start = 0
                 end = content.count
@@ -44,16 +47,16 @@ enum ID3Dates {
     }
 
     /// Uses the frame sizes to skip from frame to frame, so an image costs only one read.
-    private static func texts(of tag: Tag, in content: inout BoundedContent) -> [String: [UInt8]] {
+    private static func texts(of tag: Tag) -> [String: [UInt8]] {
         var texts: [String: [UInt8]] = [:]
         var start = tag.start
-        while start <= tag.end - 10, let header = content.bytes(at: start, count: 10), header[0] != 0,
+        while start <= tag.end - 10, let header = tag.content.bytes(at: start, count: 10), header[0] != 0,
             let size = tag.version == 3
                 ? header.bigEndian(at: 4, count: 4).map({ Int64($0) }) : header.synchsafe(at: 4),
             size <= tag.end - start - 10
         {
             let name = header.fourCharacters(at: 0)
-            if wanted.contains(name), let frame = content.bytes(at: start + 10, count: Int(min(size, 64))) {
+            if wanted.contains(name), let frame = tag.content.bytes(at: start + 10, count: Int(min(size, 64))) {
                 texts[name] = text(of: frame, flags: header[9], version: tag.version)
             }
             start += 10 + size

@@ -3,14 +3,14 @@ internal import MediaCore
 /// The elements of EBML (RFC 8794), the format of Matroska and WebM.
 enum EBMLElements {
     /// The `Info` of the first segment of a Matroska file (RFC 9559 section 5.1.2).
-    static func matroskaInfo(in content: inout BoundedContent) -> Span? {
-        first(0x1853_8067, in: Span(start: 0, end: content.count), of: &content)
-            .flatMap { first(0x1549_A966, in: $0, of: &content) }
+    static func matroskaInfo(in content: BoundedContent) -> Span? {
+        first(0x1853_8067, in: content.whole, of: content)
+            .flatMap { first(0x1549_A966, in: $0, of: content) }
     }
 
-    static func first(_ wanted: UInt64, in parent: Span, of content: inout BoundedContent) -> Span? {
+    static func first(_ wanted: UInt64, in parent: Span, of content: BoundedContent) -> Span? {
         var start = parent.start
-        while let header = header(at: start, before: parent.end, of: &content) {
+        while let header = header(at: start, before: parent.end, of: content) {
             let contentStart = start + header.byteCount
             // In a live recording, an element of unknown size extends to the end of its parent. Only the required
             // element may have an unknown size.
@@ -33,7 +33,7 @@ enum EBMLElements {
     }
 
     /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte is the number of following bytes.
-    private static func header(at start: Int64, before end: Int64, of content: inout BoundedContent) -> Header? {
+    private static func header(at start: Int64, before end: Int64, of content: BoundedContent) -> Header? {
         let longest = min(12, end - start)
         guard longest >= 2, let bytes = content.bytes(at: start, count: Int(longest)) else { return nil }
         let identifierCount = bytes[0].leadingZeroBitCount + 1
@@ -59,10 +59,10 @@ enum MatroskaDate {
 
     private static let date: UInt64 = 0x4461
 
-    static func seconds(in content: inout BoundedContent) -> Int64? {
-        guard let info = EBMLElements.matroskaInfo(in: &content),
-            let date = EBMLElements.first(date, in: info, of: &content), date.end - date.start == 8,
-            let nanoseconds = content.bytes(at: date.start, count: 8)?.bigEndian(at: 0, count: 8)
+    static func seconds(in content: BoundedContent) -> Int64? {
+        guard let info = EBMLElements.matroskaInfo(in: content),
+            let date = EBMLElements.first(date, in: info, of: content), date.count == 8,
+            let nanoseconds = content.bigEndian(at: date.start, count: 8)
         else { return nil }
         return Int64(bitPattern: nanoseconds).flooredDivision(by: 1_000_000_000).quotient + epochOffset
     }

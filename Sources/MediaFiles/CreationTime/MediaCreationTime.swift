@@ -25,8 +25,8 @@ package enum MediaCreationTime {
 
     /// Like `seconds(of:)`, but also returns the zone; a time in an unknown zone may be ahead of UTC.
     package static func reading(_ file: SourceFile) -> (seconds: Int64, zone: Zone)? {
-        var content = BoundedContent(of: file)
-        guard let found = found(in: &content), let seconds = found.seconds,
+        let content = BoundedContent(of: file)
+        guard let found = found(in: content), let seconds = found.seconds,
             (earliest...max(earliest, Int64(time(nil)) + (found.zone == .unknown ? UTCOffset.range.upperBound : 0)))
                 .contains(seconds)
         else { return nil }
@@ -36,13 +36,13 @@ package enum MediaCreationTime {
     /// 1990-01-01, which is before any of these formats; cameras whose clock was never set report 1970 or 1980.
     private static let earliest: Int64 = 631_152_000
 
-    private static func found(in content: inout BoundedContent) -> (seconds: Int64?, zone: Zone)? {
+    private static func found(in content: BoundedContent) -> (seconds: Int64?, zone: Zone)? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
-        if start.starts(with: "ID3".utf8) { return (ID3Dates.seconds(in: &content), .local) }
-        if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return (MatroskaDate.seconds(in: &content), .utc) }
+        if start.starts(with: "ID3".utf8) { return (ID3Dates.seconds(in: content), .local) }
+        if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return (MatroskaDate.seconds(in: content), .utc) }
         if ["RIFF", "RF64", "BW64"].contains(start.fourCharacters(at: 0)) {
-            return start.fourCharacters(at: 8) == "WAVE" ? (BroadcastWaveDate.seconds(in: &content), .local) : nil
+            return start.fourCharacters(at: 8) == "WAVE" ? (BroadcastWaveDate.seconds(in: content), .local) : nil
         }
-        return MovieHeader.isPossible(after: start) ? (MovieHeaderDate.seconds(in: &content), .unknown) : nil
+        return MovieHeader.isPossible(after: start) ? (MovieHeaderDate.seconds(in: content), .unknown) : nil
     }
 }

@@ -17,12 +17,12 @@ package struct MovieMetadata {
 
     /// nil for other files and for movies without metadata.
     package init?(of file: SourceFile) {
-        var content = BoundedContent(of: file)
+        let content = BoundedContent(of: file)
         guard let start = content.bytes(at: 0, count: 12), MovieHeader.isPossible(after: start),
-            let movie = ISOBoxes.first("moov", in: Span(start: 0, end: content.count), of: &content)
+            let movie = content.box("moov", in: content.whole)
         else { return nil }
         var items = MovieItems()
-        items.read(movie, in: &content)
+        items.read(movie, in: content)
         guard !items.isEmpty else { return nil }
         model = items.first(["com.apple.quicktime.model", "com.android.model", "©mod"])
             .flatMap { String(validating: $0, as: UTF8.self) }
@@ -132,35 +132,31 @@ private struct MovieItems {
     func first(_ names: [String]) -> [UInt8]? { names.lazy.compactMap { texts[$0] }.first }
 
     /// The metadata of the movie itself takes precedence over the metadata in its user data.
-    mutating func read(_ movie: Span, in content: inout BoundedContent) {
-        if let meta = ISOBoxes.first("meta", in: movie, of: &content) { readMeta(meta, in: &content) }
-        guard let data = ISOBoxes.first("udta", in: movie, of: &content) else { return }
-        if let meta = ISOBoxes.first("meta", in: data, of: &content) { readMeta(meta, in: &content) }
-        var start = data.start
-        while let box = ISOBoxes.box(at: start, before: data.end, of: &content) {
-            start = box.content.end
+    mutating func read(_ movie: Span, in content: BoundedContent) {
+        if let meta = content.box("meta", in: movie) { readMeta(meta, in: content) }
+        guard let data = content.box("udta", in: movie) else { return }
+        if let meta = content.box("meta", in: data) { readMeta(meta, in: content) }
+        for box in content.boxes(in: data) {
             if box.type == "loci" {
-                position = position ?? Self.location(box.content, in: &content)
+                position = position ?? Self.location(box.content, in: content)
             } else if let name = Self.name(box.code) {
-                keep(Self.international(box.content, in: &content), name)
+                keep(Self.international(box.content, in: content), name)
             }
         }
     }
 
     /// ISO 14496-12 has version and flags before the inner boxes; QuickTime does not.
-    private mutating func readMeta(_ meta: Span, in content: inout BoundedContent) {
+    private mutating func readMeta(_ meta: Span, in content: BoundedContent) {
         let isPlain = content.bytes(at: meta.start, count: 8)?.fourCharacters(at: 4) == "hdlr"
-        guard let boxes = isPlain ? meta : meta.dropping(4), let list = ISOBoxes.first("ilst", in: boxes, of: &content)
+        guard let boxes = isPlain ? meta : meta.dropping(4), let list = content.box("ilst", in: boxes)
         else { return }
-        let keys = ISOBoxes.first("keys", in: boxes, of: &content).map { Self.keys($0, in: &content) } ?? []
-        var start = list.start
-        while let item = ISOBoxes.box(at: start, before: list.end, of: &content) {
-            start = item.content.end
+        let keys = content.box("keys", in: boxes).map { Self.keys($0, in: content) } ?? []
+        for item in content.boxes(in: list) {
             // The type of an item is the number of its key, counted from 1, or four characters if there are no keys.
             let name =
                 keys.isEmpty
                 ? Self.name(item.code) : (1...keys.count).contains(Int(item.code)) ? keys[Int(item.code) - 1] : nil
-            guard let name, let data = ISOBoxes.first("data", in: item.content, of: &content),
+            guard let name, let data = content.box("data", in: item.content),
                 // Type of the value (1: UTF-8) and its locale.
                 let value = data.dropping(8), content.bytes(at: data.start, count: 4) == [0, 0, 0, 1]
             else { continue }
@@ -168,15 +164,12 @@ private struct MovieItems {
         }
     }
 
-    private static func keys(_ box: Span, in content: inout BoundedContent) -> [String] {
-        var keys: [String] = []
-        guard var start = box.dropping(8)?.start else { return [] }
-        while keys.count < maximumKeys, let key = ISOBoxes.box(at: start, before: box.end, of: &content) {
+    private static func keys(_ box: Span, in content: BoundedContent) -> [String] {
+        guard let list = box.dropping(8) else { return [] }
+        return content.boxes(in: list).prefix(maximumKeys).map { key in
             let bytes = content.bytes(at: key.content.start, count: Int(min(key.content.count, maximumText))) ?? []
-            keys.append(key.type == "mdta" ? String(decoding: bytes, as: UTF8.self) : "")
-            start = key.content.end
+            return key.type == "mdta" ? String(decoding: bytes, as: UTF8.self) : ""
         }
-        return keys
     }
 
     /// `©day` and similar; nil for other types.
@@ -187,15 +180,15 @@ private struct MovieItems {
     }
 
     /// A length and a language of 16 bits each, then the text; further languages may follow.
-    private static func international(_ box: Span, in content: inout BoundedContent) -> [UInt8]? {
+    private static func international(_ box: Span, in content: BoundedContent) -> [UInt8]? {
         guard let rest = box.dropping(4),
-            let length = content.bytes(at: box.start, count: 2)?.bigEndian(at: 0, count: 2)
+            let length = content.bigEndian(at: box.start, count: 2)
         else { return nil }
         return content.bytes(at: rest.start, count: Int(min(Int64(length), rest.count, maximumText)))
     }
 
     /// Version, flags, language, name and role, then longitude and latitude.
-    private static func location(_ box: Span, in content: inout BoundedContent) -> (
+    private static func location(_ box: Span, in content: BoundedContent) -> (
         latitude: Double, longitude: Double
     )? {
         let bytes = content.bytes(at: box.start, count: Int(min(box.count, maximumText))) ?? []

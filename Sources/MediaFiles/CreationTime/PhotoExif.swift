@@ -3,31 +3,26 @@ internal import MediaCore
 /// The item of type `Exif` in a HEIF file (ISO/IEC 23008-12 annex A.2.1; the boxes are defined in ISO/IEC 14496-12
 /// section 8.11).
 enum HEIFExifItem {
-    static func find(in content: inout BoundedContent) -> Span? {
-        let file = Span(start: 0, end: content.count)
+    static func find(in content: BoundedContent) -> Span? {
         // Version and flags precede the inner boxes.
-        guard let meta = ISOBoxes.first("meta", in: file, of: &content)?.dropping(4),
-            let item = exifItem(in: meta, of: &content),
-            let place = place(of: item, in: meta, of: &content),
+        guard let meta = content.box("meta", in: content.whole)?.dropping(4),
+            let item = exifItem(in: meta, of: content),
+            let place = place(of: item, in: meta, of: content),
             // The offset of the TIFF structure is relative to the end of this number.
             let rest = place.dropping(4),
-            let skipped = content.bytes(at: place.start, count: 4)?.bigEndian(at: 0, count: 4)
+            let skipped = content.bigEndian(at: place.start, count: 4)
         else { return nil }
         return rest.dropping(Int64(skipped))
     }
 
     /// The number of the first item of type `Exif`: `iinf` contains an `infe` for each item.
-    private static func exifItem(in meta: Span, of content: inout BoundedContent) -> UInt64? {
-        guard let list = ISOBoxes.first("iinf", in: meta, of: &content),
+    private static func exifItem(in meta: Span, of content: BoundedContent) -> UInt64? {
+        guard let list = content.box("iinf", in: meta),
             let version = content.bytes(at: list.start, count: 1)?.first,
             let entries = list.dropping(version == 0 ? 6 : 8)
         else { return nil }
-        var start = entries.start
-        while let entry = ISOBoxes.box(at: start, before: entries.end, of: &content) {
-            start = entry.content.end
-            guard entry.type == "infe", let version = content.bytes(at: entry.content.start, count: 1)?.first else {
-                continue
-            }
+        for entry in content.boxes(in: entries) where entry.type == "infe" {
+            guard let version = content.bytes(at: entry.content.start, count: 1)?.first else { continue }
             // Version 2 numbers items with 16 bits, version 3 with 32; older versions have no types. Protection and
             // type follow.
             let numberCount = version == 2 ? 2 : 4
@@ -42,17 +37,11 @@ enum HEIFExifItem {
     }
 
     /// The range of an item in the file or in the `idat` box; nil if it is not contiguous.
-    private static func place(of item: UInt64, in meta: Span, of content: inout BoundedContent) -> Span? {
-        guard let box = ISOBoxes.first("iloc", in: meta, of: &content), box.end - box.start <= 1 << 20,
-            let bytes = content.bytes(at: box.start, count: Int(box.end - box.start)),
-            let location = ItemLocations(bytes).flatMap({ $0.location(of: item) })
+    private static func place(of item: UInt64, in meta: Span, of content: BoundedContent) -> Span? {
+        guard let location = ItemLocations(in: meta, of: content)?.location(of: item),
+            let area = location.isInItemData ? content.box("idat", in: meta) : content.whole,
+            let begun = area.dropping(location.offset)
         else { return nil }
-        var area = Span(start: 0, end: content.count)
-        if location.isInItemData {
-            guard let data = ISOBoxes.first("idat", in: meta, of: &content) else { return nil }
-            area = data
-        }
-        guard let begun = area.dropping(location.offset) else { return nil }
         // A length of zero means all remaining data.
         guard location.count > 0 else { return begun }
         return location.count <= begun.count ? Span(start: begun.start, end: begun.start + location.count) : nil
@@ -74,8 +63,10 @@ struct ItemLocations {
         var count: Int64
     }
 
-    init?(_ bytes: [UInt8]) {
-        guard bytes.count >= 6, bytes[0] <= 2 else { return nil }
+    init?(in meta: Span, of content: BoundedContent) {
+        guard let box = content.box("iloc", in: meta), box.count <= 1 << 20,
+            let bytes = content.bytes(at: box.start, count: Int(box.count)), bytes.count >= 6, bytes[0] <= 2
+        else { return nil }
         version = bytes[0]
         offsetSize = Int(bytes[4] >> 4)
         lengthSize = Int(bytes[4] & 15)
@@ -161,18 +152,18 @@ struct FieldReader {
 /// The range of the TIFF structure of a photo's Exif data in the file.
 enum ExifBlock {
     /// Finds the range according to the file's format.
-    static func find(in content: inout BoundedContent) -> Span? {
+    static func find(in content: BoundedContent) -> Span? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
-        if start.starts(with: [0xFF, 0xD8]) { return inJPEG(&content) }
-        if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return inPNG(&content) }
-        if start.fourCharacters(at: 0) == "RIFF", start.fourCharacters(at: 8) == "WEBP" { return inWebP(&content) }
-        if start.fourCharacters(at: 4) == "ftyp" { return HEIFExifItem.find(in: &content) }
+        if start.starts(with: [0xFF, 0xD8]) { return inJPEG(content) }
+        if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return inPNG(content) }
+        if start.fourCharacters(at: 0) == "RIFF", start.fourCharacters(at: 8) == "WEBP" { return inWebP(content) }
+        if start.fourCharacters(at: 4) == "ftyp" { return HEIFExifItem.find(in: content) }
         // The whole file is the structure: TIFF, or a raw format based on it (DNG, NEF, CR2, ARW, RW2, ORF).
-        return TIFFStructure.isLittleEndian(start) == nil ? nil : Span(start: 0, end: content.count)
+        return TIFFStructure.isLittleEndian(start) == nil ? nil : content.whole
     }
 
     /// In an APP1 segment before the image data (Exif 2.32 section 4.7.2; ITU-T T.81 annex B).
-    private static func inJPEG(_ content: inout BoundedContent) -> Span? {
+    private static func inJPEG(_ content: BoundedContent) -> Span? {
         var start: Int64 = 2
         while let header = content.bytes(at: start, count: 4), header[0] == 0xFF {
             switch header[1] {
@@ -185,7 +176,7 @@ enum ExifBlock {
                 let size = Int64(header[2]) << 8 | Int64(header[3])
                 guard size >= 2, size <= content.count - start - 2 else { return nil }
                 let segment = Span(start: start + 4, end: start + 2 + size)
-                if header[1] == 0xE1, let block = behindIdentifier(of: segment, in: &content) { return block }
+                if header[1] == 0xE1, let block = behindIdentifier(of: segment, in: content) { return block }
                 start = segment.end
             }
         }
@@ -193,14 +184,14 @@ enum ExifBlock {
     }
 
     /// The `eXIf` chunk, before or after the image data (PNG, third edition, section 11.3.3.6).
-    private static func inPNG(_ content: inout BoundedContent) -> Span? {
+    private static func inPNG(_ content: BoundedContent) -> Span? {
         var start: Int64 = 8
         while let header = content.bytes(at: start, count: 8), let size = header.bigEndian(at: 0, count: 4) {
             // A checksum of four bytes follows.
             guard Int64(size) <= content.count - start - 12 else { return nil }
             let chunk = Span(start: start + 8, end: start + 8 + Int64(size))
             switch header.fourCharacters(at: 4) {
-            case "eXIf": return behindIdentifier(of: chunk, in: &content) ?? chunk
+            case "eXIf": return behindIdentifier(of: chunk, in: content) ?? chunk
             case "IEND": return nil
             default: start = chunk.end + 4
             }
@@ -209,13 +200,13 @@ enum ExifBlock {
     }
 
     /// The `EXIF` chunk (RFC 9649 section 2.7.1.5); many encoders write the JPEG identifier before the data.
-    private static func inWebP(_ content: inout BoundedContent) -> Span? {
-        RIFFChunks.first("EXIF", in: Span(start: 12, end: content.count), of: &content)
-            .map { behindIdentifier(of: $0, in: &content) ?? $0 }
+    private static func inWebP(_ content: BoundedContent) -> Span? {
+        RIFFChunks.first("EXIF", in: Span(start: 12, end: content.count), of: content)
+            .map { behindIdentifier(of: $0, in: content) ?? $0 }
     }
 
     /// The data after `Exif` and two zeros; nil if the block does not begin with these bytes.
-    private static func behindIdentifier(of block: Span, in content: inout BoundedContent) -> Span? {
+    private static func behindIdentifier(of block: Span, in content: BoundedContent) -> Span? {
         guard let rest = block.dropping(6), content.bytes(at: block.start, count: 6) == Array("Exif\0\0".utf8) else {
             return nil
         }
@@ -244,21 +235,21 @@ package struct PhotoExif {
     /// nil if the file has no Exif data.
     package init?(of file: SourceFile) {
         // A PNG encoder that writes chunks of 8 KiB may write 6,400 of them (50 MiB) before the required one.
-        var content = BoundedContent(of: file, reads: 16_384)
-        guard let block = ExifBlock.find(in: &content), let tiff = TIFFStructure(block, in: &content) else {
+        let content = BoundedContent(of: file, reads: 16_384)
+        guard let block = ExifBlock.find(in: content), let tiff = TIFFStructure(block, in: content) else {
             return nil
         }
-        let first = tiff.entries(at: tiff.start, of: &content)
-        let exif = tiff.entries(at: tiff.offset(first[0x8769]), of: &content)
-        let gps = tiff.entries(at: tiff.offset(first[0x8825]), of: &content)
-        model = tiff.text(first[0x0110], of: &content).flatMap { String(validating: $0, as: UTF8.self) }
-        imageUniqueID = tiff.text(exif[0xA420], of: &content).flatMap { String(validating: $0, as: UTF8.self) }
+        let first = tiff.entries(at: tiff.start, of: content)
+        let exif = tiff.entries(at: tiff.offset(first[0x8769]), of: content)
+        let gps = tiff.entries(at: tiff.offset(first[0x8825]), of: content)
+        model = tiff.text(first[0x0110], of: content).flatMap { String(validating: $0, as: UTF8.self) }
+        imageUniqueID = tiff.text(exif[0xA420], of: content).flatMap { String(validating: $0, as: UTF8.self) }
         for tag in Self.dates.flatMap({ [$0.date, $0.offset, $0.fraction] }) {
-            texts[tag] = tiff.text(exif[tag] ?? first[tag], of: &content)
+            texts[tag] = tiff.text(exif[tag] ?? first[tag], of: content)
         }
         for (tag, entry) in gps where tag <= GPS.dateStamp {
-            gpsTexts[tag] = tiff.text(entry, of: &content)
-            gpsFractions[tag] = tiff.fractions(entry, of: &content)
+            gpsTexts[tag] = tiff.text(entry, of: content)
+            gpsFractions[tag] = tiff.fractions(entry, of: content)
         }
     }
 
@@ -372,9 +363,10 @@ private struct TIFFStructure {
     /// Type of fractions: two 32-bit numbers.
     private static let rational: UInt64 = 5
 
-    init?(_ block: Span, in content: inout BoundedContent) {
-        guard let header = Self.bytes(of: block, at: 0, count: 8, in: &content) else { return nil }
-        guard let isLittleEndian = Self.isLittleEndian(header) else { return nil }
+    init?(_ block: Span, in content: BoundedContent) {
+        guard let header = Self.bytes(of: block, at: 0, count: 8, in: content),
+            let isLittleEndian = Self.isLittleEndian(header)
+        else { return nil }
         self.isLittleEndian = isLittleEndian
         self.block = block
         start = number(header, at: 4, count: 4).map(Int64.init) ?? 0
@@ -392,12 +384,7 @@ private struct TIFFStructure {
     }
 
     /// Bytes of the block; nil beyond its end.
-    private static func bytes(
-        of block: Span,
-        at offset: Int64,
-        count: Int,
-        in content: inout BoundedContent
-    ) -> [UInt8]? {
+    private static func bytes(of block: Span, at offset: Int64, count: Int, in content: BoundedContent) -> [UInt8]? {
         guard offset >= 0, let rest = block.dropping(offset), rest.dropping(Int64(count)) != nil else { return nil }
         return content.bytes(at: rest.start, count: count)
     }
@@ -407,13 +394,13 @@ private struct TIFFStructure {
     }
 
     /// The entries by tag, 12 bytes each: tag, type, count, and the value or its offset.
-    func entries(at offset: Int64?, of content: inout BoundedContent) -> [UInt16: [UInt8]] {
-        guard let offset, let head = Self.bytes(of: block, at: offset, count: 2, in: &content),
+    func entries(at offset: Int64?, of content: BoundedContent) -> [UInt16: [UInt8]] {
+        guard let offset, let head = Self.bytes(of: block, at: offset, count: 2, in: content),
             let announced = number(head, at: 0, count: 2)
         else { return [:] }
         let room = (block.count - offset - 2) / 12
         let count = Int(min(Int64(announced), room, Int64(Self.maximumEntries)))
-        guard let bytes = Self.bytes(of: block, at: offset + 2, count: count * 12, in: &content) else { return [:] }
+        guard let bytes = Self.bytes(of: block, at: offset + 2, count: count * 12, in: content) else { return [:] }
         return (0..<count).reduce(into: [:]) { entries, index in
             let entry = Array(bytes[index * 12..<index * 12 + 12])
             entries[UInt16(truncatingIfNeeded: number(entry, at: 0, count: 2) ?? 0)] = entry
@@ -426,20 +413,20 @@ private struct TIFFStructure {
     }
 
     /// A text without its zeros; nil for other types and beyond the end.
-    func text(_ entry: [UInt8]?, of content: inout BoundedContent) -> [UInt8]? {
+    func text(_ entry: [UInt8]?, of content: BoundedContent) -> [UInt8]? {
         guard let entry, number(entry, at: 2, count: 2) == Self.ascii, let announced = number(entry, at: 4, count: 4)
         else { return nil }
         let count = Int(min(announced, UInt64(Self.maximumText)))
         // Up to four bytes are stored in the entry itself.
         guard announced > 4 else { return Array(entry[8..<8 + count].prefix { $0 != 0 }) }
         guard let offset = offset(entry) else { return nil }
-        return Self.bytes(of: block, at: offset, count: count, in: &content).map { Array($0.prefix { $0 != 0 }) }
+        return Self.bytes(of: block, at: offset, count: count, in: content).map { Array($0.prefix { $0 != 0 }) }
     }
 
     /// The three fractions of an angle or a time; nil for other values, beyond the end, and if a denominator is 0.
-    func fractions(_ entry: [UInt8], of content: inout BoundedContent) -> [Fraction]? {
+    func fractions(_ entry: [UInt8], of content: BoundedContent) -> [Fraction]? {
         guard number(entry, at: 2, count: 2) == Self.rational, number(entry, at: 4, count: 4) == 3,
-            let offset = offset(entry), let bytes = Self.bytes(of: block, at: offset, count: 24, in: &content)
+            let offset = offset(entry), let bytes = Self.bytes(of: block, at: offset, count: 24, in: content)
         else { return nil }
         let numbers = stride(from: 0, to: 24, by: 4).compactMap { number(bytes, at: $0, count: 4) }
         let values = stride(from: 0, to: 6, by: 2).compactMap { Fraction(numbers[$0], numbers[$0 + 1]) }

@@ -20,14 +20,14 @@ package enum PhotoStamp {
     /// its trailer (XMP specification, part 3, section 1.1.2).
     static func ofGIF(_ content: BoundedContent) -> String? {
         var bytes = ByteWindow(content)
-        guard bytes.content.bytes(at: 0, count: 4)?.elementsEqual("GIF8".utf8) == true else { return nil }
+        guard content.bytes(at: 0, count: 4)?.elementsEqual("GIF8".utf8) == true else { return nil }
         var packet: Range<Int64>?
         // A file that is damaged after its XMP data still has a stamp.
         try? GIFStructure.forEachBlock(&bytes, { _ in }) { (range, block) throws(StructureError) in
             if case .application(let name) = block, name.elementsEqual("XMP DataXMP".utf8) { packet = packet ?? range }
         }
         guard let packet, packet.count <= maximumXMP,
-            let text = bytes.content.bytes(at: packet.lowerBound, count: packet.count)
+            let text = content.bytes(at: packet.lowerBound, count: packet.count)
         else { return nil }
         return uniqueID(inXMP: text)
     }

@@ -58,7 +58,7 @@ package struct PhotoStructure: Sendable, Equatable {
 
     init(_ content: BoundedContent) {
         var window = ByteWindow(content)
-        let start = window.content.bytes(at: 0, count: Int(min(12, content.count))) ?? []
+        let start = content.bytes(at: 0, count: Int(min(12, content.count))) ?? []
         format = Self.format(start)
         integrity = .intact
         do throws(StructureError) {
@@ -69,8 +69,8 @@ package struct PhotoStructure: Sendable, Equatable {
                 try jpeg.check()
             case .png: try PNGStructure.check(&window, &dimensions)
             case .gif: try GIFStructure.check(&window, &dimensions)
-            case .webP: try WebPStructure.check(&window.content, &dimensions)
-            case .heif: try HEIFStructure.check(&window.content, &dimensions)
+            case .webP: try WebPStructure.check(content, &dimensions)
+            case .heif: try HEIFStructure.check(content, &dimensions)
             case nil: throw .damaged("not an image")
             }
         } catch {
@@ -105,7 +105,7 @@ enum StructureError: Error {
 struct ByteWindow {
     private static let size = 65_536
 
-    var content: BoundedContent
+    let content: BoundedContent
     private var bytes: [UInt8] = []
     private var index = 0
     /// Offset of the first byte after the window.
@@ -282,7 +282,7 @@ enum GIFStructure {
 /// RFC 9649.
 enum WebPStructure {
     static func check(
-        _ content: inout BoundedContent,
+        _ content: BoundedContent,
         _ dimensions: inout PhotoStructure.Dimensions?
     ) throws(StructureError) {
         guard let size = content.bytes(at: 4, count: 4)?.littleEndian(at: 0, count: 4),
@@ -332,27 +332,23 @@ enum WebPStructure {
 /// ISO/IEC 23008-12: boxes up to the end of the file, which must contain the data of every item.
 enum HEIFStructure {
     static func check(
-        _ content: inout BoundedContent,
+        _ content: BoundedContent,
         _ dimensions: inout PhotoStructure.Dimensions?
     ) throws(StructureError) {
         var start: Int64 = 0
         var meta: Span?
         while start < content.count {
-            guard let box = ISOBoxes.box(at: start, before: content.count, of: &content) else { throw .truncated }
+            guard let box = content.box(at: start, before: content.count) else { throw .truncated }
             if box.type == "meta" { meta = meta ?? box.content.dropping(4) }
             start = box.content.end
         }
-        guard let meta, let primary = primaryItem(in: meta, of: &content) else { throw .damaged("no image") }
-        dimensions = Self.dimensions(of: primary, in: meta, of: &content)
-        guard let box = ISOBoxes.first("iloc", in: meta, of: &content), box.end - box.start <= 1 << 20,
-            let bytes = content.bytes(at: box.start, count: Int(box.end - box.start)),
-            let locations = ItemLocations(bytes)
-        else { throw .damaged("no item locations") }
-        let itemData = ISOBoxes.first("idat", in: meta, of: &content).map { $0.end - $0.start } ?? 0
-        let fileCount = content.count
+        guard let meta, let primary = primaryItem(in: meta, of: content) else { throw .damaged("no image") }
+        dimensions = Self.dimensions(of: primary, in: meta, of: content)
+        guard let locations = ItemLocations(in: meta, of: content) else { throw .damaged("no item locations") }
+        let itemData = content.box("idat", in: meta)?.count ?? 0
         var primaryBytes: Int64 = 0
         let areAllInside = locations.forEachExtent { item, isInItemData, offset, count in
-            let room = isInItemData ? itemData : fileCount
+            let room = isInItemData ? itemData : content.count
             guard offset <= room, count <= room - offset else { return false }
             // A length of zero means all remaining data.
             if item == primary { primaryBytes = max(primaryBytes, count > 0 ? count : room - offset) }
@@ -362,38 +358,34 @@ enum HEIFStructure {
         guard primaryBytes > 0 else { throw .damaged("no image data") }
     }
 
-    private static func primaryItem(in meta: Span, of content: inout BoundedContent) -> UInt64? {
-        guard let box = ISOBoxes.first("pitm", in: meta, of: &content),
+    private static func primaryItem(in meta: Span, of content: BoundedContent) -> UInt64? {
+        guard let box = content.box("pitm", in: meta),
             let version = content.bytes(at: box.start, count: 1)?.first
         else { return nil }
         let width = version == 0 ? 2 : 4
         guard box.dropping(4 + Int64(width)) != nil else { return nil }
-        return content.bytes(at: box.start + 4, count: width)?.bigEndian(at: 0, count: width)
+        return content.bigEndian(at: box.start + 4, count: width)
     }
 
     /// The `ispe` property of an item (section 6.5.3), by its associations (section 9.3.1 of ISO/IEC 14496-12).
     private static func dimensions(
         of item: UInt64,
         in meta: Span,
-        of content: inout BoundedContent
+        of content: BoundedContent
     ) -> PhotoStructure.Dimensions? {
-        guard let properties = ISOBoxes.first("iprp", in: meta, of: &content),
-            let list = ISOBoxes.first("ipco", in: properties, of: &content),
-            let box = ISOBoxes.first("ipma", in: properties, of: &content), box.end - box.start <= 1 << 20,
-            let bytes = content.bytes(at: box.start, count: Int(box.end - box.start))
+        guard let properties = content.box("iprp", in: meta),
+            let list = content.box("ipco", in: properties),
+            let box = content.box("ipma", in: properties), box.count <= 1 << 20,
+            let bytes = content.bytes(at: box.start, count: Int(box.count))
         else { return nil }
         let wanted = associations(of: item, bytes)
-        var start = list.start
-        var index = 1
-        while let box = ISOBoxes.box(at: start, before: list.end, of: &content) {
+        for (index, box) in zip(1..., content.boxes(in: list)) {
             if box.type == "ispe", wanted.contains(index), box.content.dropping(12) != nil,
                 let fields = content.bytes(at: box.content.start, count: 12),
                 let width = fields.bigEndian(at: 4, count: 4), let height = fields.bigEndian(at: 8, count: 4)
             {
                 return PhotoStructure.Dimensions(width: Int(width), height: Int(height))
             }
-            start = box.content.end
-            index += 1
         }
         return nil
     }
