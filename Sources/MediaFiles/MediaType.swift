@@ -96,7 +96,7 @@ extension MediaType {
     /// The type of the container, determined by the first bytes, of which 4 KiB are sufficient; nil if unknown. A
     /// container may contain more than its extension suggests.
     package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
-        byFixedMagic(prefix) ?? byContainer(prefix) ?? byFrames(prefix)
+        fixedMagics.first { prefix.has($0.bytes, at: 0) }?.type ?? byContainer(prefix) ?? byFrames(prefix)
     }
 
     /// Whether a file with these first bytes is a photo; 4 KiB are sufficient.
@@ -115,10 +115,6 @@ extension MediaType {
         // JPEG XL: codestream and container.
         [0xFF, 0x0A], [0x00, 0x00, 0x00, 0x0C, 0x4A, 0x58, 0x4C, 0x20],
     ]
-
-    private static func byFixedMagic(_ magic: [UInt8]) -> MediaType? {
-        fixedMagics.first { magic.has($0.bytes, at: 0) }?.type
-    }
 
     private static let fixedMagics: [(bytes: [UInt8], type: MediaType)] = [
         (Array("fLaC".utf8), .audio("flac")),

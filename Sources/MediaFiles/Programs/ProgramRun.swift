@@ -98,7 +98,7 @@ package struct ProgramRun: Sendable {
                 output: .sequence,
                 error: .currentStandardError
             ) { try await keep($0.standardOutput) }
-            return ProgramResult(output: result.closureResult, ending: .init(result.terminationStatus))
+            return ProgramResult(output: result.closureResult, failure: Self.failure(result.terminationStatus))
         }
         let result = try await Subprocess.run(configuration, input: input, output: .sequence, error: .sequence) {
             execution in
@@ -106,7 +106,7 @@ package struct ProgramRun: Sendable {
             return (try await keep(execution.standardOutput), try await errors)
         }
         let (output, errors) = result.closureResult
-        return ProgramResult(output: output, ending: .init(result.terminationStatus), errors: errors)
+        return ProgramResult(output: output, failure: Self.failure(result.terminationStatus), errors: errors)
     }
 
     private func keep(_ pieces: SubprocessOutputSequence) async throws -> [UInt8] {
@@ -130,6 +130,14 @@ package struct ProgramRun: Sendable {
             end.removeFirst(max(0, end.count - limit))
         }
         return end
+    }
+
+    private static func failure(_ status: TerminationStatus) -> String? {
+        switch status {
+        case .exited(0): nil
+        case .exited(let code): "failed with exit code \(code)"
+        case .signaled(let number): "was terminated by signal \(number)"
+        }
     }
 
     package var isFound: Bool { (try? path()) != nil }
@@ -176,36 +184,12 @@ package enum ProgramError: Error, Sendable, Equatable {
 }
 
 package struct ProgramResult: Sendable, Equatable {
-    package enum Ending: Sendable, Equatable {
-        /// Exited with an exit code.
-        case ended(Int32)
-        /// Killed by a signal.
-        case killed(Int32)
-    }
-
     /// Standard output; empty if `onOutput` is set.
     package var output: [UInt8]
-    package var ending: Ending
+    /// nil after exit code 0; otherwise, text to be printed after the program's name.
+    package var failure: String?
     /// The end of standard error, if kept.
     package var errors: [UInt8] = []
-
-    /// nil after exit code 0; otherwise, text to be printed after the program's name.
-    package var failure: String? {
-        switch ending {
-        case .ended(0): nil
-        case .ended(let code): "failed with exit code \(code)"
-        case .killed(let number): "was terminated by signal \(number)"
-        }
-    }
-}
-
-extension ProgramResult.Ending {
-    fileprivate init(_ status: TerminationStatus) {
-        switch status {
-        case .exited(let code): self = .ended(code)
-        case .signaled(let number): self = .killed(number)
-        }
-    }
 }
 
 extension FileDescriptor {

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func inputIsWrittenAndOutputIsRead() async throws {
-        #expect(try await run(["cat"], input: [0, 10, 255]) == ProgramResult(output: [0, 10, 255], ending: .ended(0)))
+        #expect(try await run(["cat"], input: [0, 10, 255]) == ProgramResult(output: [0, 10, 255]))
         #expect(try await run(["cat"]).output == [])
         #expect(try await run(["/bin/echo", "$HOME; *"]).output == Array("$HOME; *\n".utf8))
     }
@@ -32,7 +32,7 @@ import Testing
     /// A signal for the broken pipe would terminate the test process.
     @Test func aProgramNeedNotReadItsInput() async throws {
         let bytes = [UInt8](repeating: 1, count: 1 << 20)
-        #expect(try await run(["true"], input: bytes) == ProgramResult(output: [], ending: .ended(0)))
+        #expect(try await run(["true"], input: bytes) == ProgramResult(output: []))
     }
 
     @Test(
@@ -80,7 +80,9 @@ import Testing
     }
 
     @Test func aProgramThatClosesItsOutputIsWaitedFor() async throws {
-        #expect(try await run(["sh", "-c", "echo x; exec >&-; sleep 0.05; exit 7"]).ending == .ended(7))
+        #expect(
+            try await run(["sh", "-c", "echo x; exec >&-; sleep 0.05; exit 7"]).failure == "failed with exit code 7"
+        )
     }
 
     /// The child inherits only the descriptors of the standard streams. `ls` itself opens one more, for the directory.
@@ -101,7 +103,7 @@ import Testing
             pieces.append($0)
             _ = FileManager.default.createFile(atPath: home.file("go"), contents: nil)
         }
-        #expect(try await run.run() == ProgramResult(output: [], ending: .ended(0)))
+        #expect(try await run.run() == ProgramResult(output: []))
         #expect(pieces.all == ["a\n", "b\n"])
     }
 
@@ -111,7 +113,11 @@ import Testing
             searchPath: Self.searchPath
         )
         run.keptErrors = 7
-        let expected = ProgramResult(output: Array("out\n".utf8), ending: .ended(1), errors: Array("the end".utf8))
+        let expected = ProgramResult(
+            output: Array("out\n".utf8),
+            failure: "failed with exit code 1",
+            errors: Array("the end".utf8)
+        )
         #expect(try await run.run() == expected)
     }
 
