@@ -29,18 +29,18 @@ import Testing
     ]
 
     @Test(arguments: labels) func placeholdersAreExpanded(row: (template: String, path: String, label: String)) throws {
-        let values = LabelTemplate.Values(path: Array(row.path.utf8), eventDate: "2026-03-01", number: 42)
-        #expect(try LabelTemplate(row.template).label(values) == row.label)
+        let template = try LabelTemplate(row.template)
+        #expect(template.label(path: Array(row.path.utf8), eventDate: "2026-03-01", number: 42) == row.label)
     }
 
     @Test func longNumbersAreNotTruncated() throws {
-        let values = LabelTemplate.Values(path: [], eventDate: "", number: 5_000)
-        #expect(try LabelTemplate("{n:3}").label(values) == "5000")
+        #expect(try LabelTemplate("{n:3}").label(path: [], eventDate: "", number: 5_000) == "5000")
     }
 
     @Test func bytesThatAreNotUTF8AreReplaced() throws {
-        let values = LabelTemplate.Values(path: [0xFE, 0x2F, 0x61, 0xFF, 0x2E, 0x62], eventDate: "", number: 1)
-        #expect(try LabelTemplate("{parent}|{stem}|{ext}").label(values) == "\u{FFFD}|a\u{FFFD}|b")
+        let path: [UInt8] = [0xFE, 0x2F, 0x61, 0xFF, 0x2E, 0x62]
+        let label = try LabelTemplate("{parent}|{stem}|{ext}").label(path: path, eventDate: "", number: 1)
+        #expect(label == "\u{FFFD}|a\u{FFFD}|b")
     }
 
     @Test func theParentOfAPathWithoutOneIsLookedUp() throws {
@@ -52,8 +52,7 @@ import Testing
             (directory.file("gig/raw/../a.mp4"), "gig"), (directory.file("gig/./a.mp4"), "gig"),
             ("a.mp4", workingDirectory), ("./a.mp4", workingDirectory), ("/../a.mp4", ""),
         ] {
-            let values = LabelTemplate.Values(path: Array(path.utf8), eventDate: "", number: 1)
-            #expect(template.label(values) == parent, "\(path)")
+            #expect(template.label(path: Array(path.utf8), eventDate: "", number: 1) == parent, "\(path)")
         }
     }
 

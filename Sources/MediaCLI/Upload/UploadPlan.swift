@@ -163,9 +163,7 @@ struct DetailPlan: Sendable {
     }
 
     private func title(of input: UploadInput, date: String) -> String {
-        let templated = label?.label(
-            .init(path: input.labelPath, eventDate: date, number: input.number)
-        )
+        let templated = label?.label(path: input.labelPath, eventDate: date, number: input.number)
         let own = input.fields["label"]
         return (input.prefersFlags ? templated ?? own : own ?? templated)
             ?? input.labelPath.fileName.nameParts.stem

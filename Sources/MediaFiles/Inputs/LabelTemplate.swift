@@ -6,20 +6,6 @@ internal import MediaSystem
 /// directory), `{date}` (event date), `{n}` (number of the file in the run, from 1; `{n:3}` with leading zeros), and
 /// `{{`, `}}` for braces. `Auto {date}` is the automatic label of the phone app (gighive contract 8).
 package struct LabelTemplate: Sendable, Equatable {
-    package struct Values: Sendable {
-        package var path: [UInt8]
-        /// `YYYY-MM-DD`.
-        package var eventDate: String
-        /// Number of the file in the run, from 1.
-        package var number: Int
-
-        package init(path: [UInt8], eventDate: String, number: Int) {
-            self.path = path
-            self.eventDate = eventDate
-            self.number = number
-        }
-    }
-
     package let text: String
 
     private let pieces: [Piece]
@@ -33,8 +19,20 @@ package struct LabelTemplate: Sendable, Equatable {
     /// The label of a file. Invalid UTF-8 in its path becomes U+FFFD.
     ///
     /// The parent of `a.mp4` and of `../a.mp4` is the name of the resolved directory, or empty if there is none.
-    package func label(_ values: Values) -> String {
-        pieces.map { $0.text(values) }.joined()
+    /// `eventDate` is `YYYY-MM-DD`; `number` is the number of the file in the run, from 1.
+    package func label(path: [UInt8], eventDate: String, number: Int) -> String {
+        let name = String(decoding: path.nameOfPath, as: UTF8.self)
+        return pieces.map { piece in
+            switch piece {
+            case .text(let text): text
+            case .stem: name.nameParts.stem
+            case .name: name
+            case .pathExtension: name.nameParts.pathExtension
+            case .parent: Self.parent(of: path)
+            case .date: eventDate
+            case .number(let digits): number.padded(digits)
+            }
+        }.joined()
     }
 
     private enum Piece: Sendable, Equatable {
@@ -60,19 +58,6 @@ package struct LabelTemplate: Sendable, Equatable {
                     digits > 0
                 else { return nil }
                 self = .number(digits: digits)
-            }
-        }
-
-        func text(_ values: Values) -> String {
-            let name = String(decoding: values.path.nameOfPath, as: UTF8.self)
-            return switch self {
-            case .text(let text): text
-            case .stem: name.nameParts.stem
-            case .name: name
-            case .pathExtension: name.nameParts.pathExtension
-            case .parent: LabelTemplate.parent(of: values.path)
-            case .date: values.eventDate
-            case .number(let digits): values.number.padded(digits)
             }
         }
     }
