@@ -55,27 +55,23 @@ enum StoredFileRow {
 
     /// A newer response about the same file and event replaces the older one.
     static func upsert(_ file: StoredFile, at now: Date, _ db: Database) throws {
-        try write(replace, file, createdAt: now.milliseconds, db)
+        try RawStatement(db, insertion("REPLACE")).run(values(of: file, createdAt: now.milliseconds))
     }
 
     /// Keeps an existing row of the same file and event.
-    static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws -> Int {
-        try write(ignore, file, createdAt: createdAt, db)
-        return db.changesCount
+    static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws {
+        try RawStatement(db, insertion("IGNORE")).run(values(of: file, createdAt: createdAt))
     }
 
-    private static func write(_ statement: String, _ file: StoredFile, createdAt: Int64, _ db: Database) throws {
+    private static func values(of file: StoredFile, createdAt: Int64) -> [RawValue] {
         let facts = file.facts
-        try RawStatement(db, statement).run([
+        return [
             .text(file.host), .integer(file.fileID), .text(file.checksumSHA256), .text(facts.eventDate ?? ""),
             .text(facts.orgName ?? ""), RawValue(facts.eventID), RawValue(facts.eventType), RawValue(facts.label),
             RawValue(facts.position), RawValue(facts.mimeType), RawValue(facts.durationSeconds),
             RawValue(facts.participants), RawValue(facts.keywords), .integer(createdAt),
-        ])
+        ]
     }
-
-    private static let replace = insertion("REPLACE")
-    private static let ignore = insertion("IGNORE")
 
     private static func insertion(_ conflict: String) -> String {
         """

@@ -190,7 +190,6 @@ struct SalvageSink {
     let isFresh: Bool
     private(set) var tokens = 0
     private(set) var uploads = 0
-    private(set) var others = 0
     /// Tokens of files that have since been deleted.
     private(set) var buried = 0
     /// Uploads that are finished according to their rows, which are stored after all tokens.
@@ -222,36 +221,29 @@ struct SalvageSink {
         case .upload(let record) where record.state == .done && !isFresh: finished.append(record)
         case .upload(let record): try store(record, db)
         case .tus(let uploadID, let parts, let finalID, let startedAt):
-            others += try insert(
-                """
+            let sql = """
                 INSERT INTO tus_uploads (upload_id, parts, final_tus_id, finalize_started_at)
                 SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM uploads WHERE upload_id = ?1)
                 ON CONFLICT DO NOTHING
-                """,
-                [uploadID, parts, finalID, startedAt],
-                db
-            )
-        case .receipt(let uploadID, let receipt, let state, let stateAt):
-            others += try insert(
                 """
+            try db.cachedStatement(sql: sql).execute(arguments: [uploadID, parts, finalID, startedAt])
+        case .receipt(let uploadID, let receipt, let state, let stateAt):
+            let sql = """
                 INSERT INTO guest_receipts (upload_id, nonce, job_id, state, state_at) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING
-                """,
-                [uploadID, receipt.nonce, receipt.jobID, state, stateAt],
-                db
-            )
-        case .storedFile(let file, let createdAt): others += try StoredFileRow.insert(file, createdAt: createdAt, db)
-        case .tombstone(let stone):
-            others += try insert(
                 """
+            try db.cachedStatement(sql: sql)
+                .execute(arguments: [uploadID, receipt.nonce, receipt.jobID, state, stateAt])
+        case .storedFile(let file, let createdAt): try StoredFileRow.insert(file, createdAt: createdAt, db)
+        case .tombstone(let stone):
+            let sql = """
                 INSERT INTO tombstones (host, file_id, checksum_sha256, created_at)
                 SELECT ?1, ?2, ?3, ?4 WHERE ?5 OR NOT EXISTS (
                     SELECT 1 FROM tokens WHERE host = ?1 AND file_id = ?2 AND checksum_sha256 = ?3)
                 ON CONFLICT DO NOTHING
-                """,
-                [stone.host, stone.fileID, stone.checksumSHA256, stone.createdAt, isFresh],
-                db
-            )
+                """
+            try db.cachedStatement(sql: sql)
+                .execute(arguments: [stone.host, stone.fileID, stone.checksumSHA256, stone.createdAt, isFresh])
         }
     }
 
@@ -296,11 +288,6 @@ struct SalvageSink {
             """
         let arguments: StatementArguments = [record.host, record.fileID]
         return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments) != nil
-    }
-
-    private func insert(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws -> Int {
-        try db.cachedStatement(sql: sql).execute(arguments: arguments)
-        return db.changesCount
     }
 
     /// Stores the finished uploads, and removes the tokens whose tombstones were found after them: rows are found in no
