@@ -79,16 +79,8 @@ extension SyncIndex {
             _ = try PhotoIndexes(db).finishIDs()
             var origins = OriginTable(db, server: number)
             let origin = try origins.number(of: device)
-            let select = try RawStatement(
-                db,
-                "SELECT number, origin, is_gone FROM photos WHERE server = ?1 AND id = ?2"
-            )
             let update = try RawStatement(db, "UPDATE photos SET origin = ?1 WHERE number = ?2")
-            for id in Set(ids) {
-                let known = try select.map([.integer(number), PhotoCoding.id(id)]) {
-                    (number: $0.integer(0), origin: $0.integer(1), gone: $0.integer(2))
-                }
-                guard let photo = known.first else { continue }
+            for photo in try Self.numbers(of: ids, server: number, db) {
                 origins.add(present: photo.gone - 1, gone: -photo.gone, to: photo.origin)
                 origins.add(present: 1 - photo.gone, gone: photo.gone, to: origin)
                 try update.run([.integer(origin), .integer(photo.number)])
@@ -121,21 +113,28 @@ extension SyncIndex {
             guard try RunRow.fetch(ofServer: number, db) == nil else { return false }
             _ = try PhotoIndexes(db).finishIDs()
             var origins = OriginTable(db, server: number)
-            let select = try RawStatement(
-                db,
-                "SELECT number, origin FROM photos WHERE server = ?1 AND id = ?2 AND is_gone = 0"
-            )
             let update = try RawStatement(db, change)
-            for id in Set(ids) {
-                let known = try select.map([.integer(number), PhotoCoding.id(id)]) {
-                    (number: $0.integer(0), origin: $0.integer(1))
-                }
-                guard let photo = known.first else { continue }
+            for photo in try Self.numbers(of: ids, server: number, db) where photo.gone == 0 {
                 origins.add(present: -1, gone: gone, to: photo.origin)
                 try update.run([.integer(photo.number)])
             }
             try origins.save()
             return true
+        }
+    }
+
+    /// The rows of photos: their numbers, the numbers of their origins, and 1 for a photo that is gone. IDs that are not
+    /// in the index are skipped.
+    private static func numbers(
+        of ids: [String],
+        server: Int64,
+        _ db: Database
+    ) throws -> [(number: Int64, origin: Int64, gone: Int64)] {
+        let select = try RawStatement(db, "SELECT number, origin, is_gone FROM photos WHERE server = ?1 AND id = ?2")
+        return try Set(ids).flatMap { id in
+            try select.map([.integer(server), PhotoCoding.id(id)]) {
+                (number: $0.integer(0), origin: $0.integer(1), gone: $0.integer(2))
+            }
         }
     }
 }
