@@ -191,10 +191,6 @@ enum TokenRow {
         """
     private static let tombstoneRemoval = "DELETE FROM tombstones WHERE \(hasKey)"
 
-    static func bury(_ entry: TokenEntry, _ db: Database) throws {
-        try bury(Tombstone(entry), db)
-    }
-
     static func bury(_ stone: Tombstone, _ db: Database) throws {
         let key: [(any DatabaseValueConvertible)?] = [stone.host, stone.fileID, stone.checksumSHA256]
         let arguments = StatementArguments(key + [stone.createdAt])

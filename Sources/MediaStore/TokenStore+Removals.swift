@@ -22,21 +22,22 @@ extension TokenStore {
         let secrets = try tokens(host: entry.host, fileID: entry.fileID)
             .filter { $0.checksumSHA256 == entry.checksumSHA256 && $0.createdAt <= entry.createdAt }
             .map(\.token.secret)
+        let stone = Tombstone(entry)
         let isGrouped = removals.withLock { $0 != nil }
         guard isGrouped else {
             let backups = StoreBackups(in: directory)
             let lock = try backups.lock()
             defer { lock.remove() }
-            try backups.change { try TokenRow.bury(entry, $0) }
+            try backups.change { try TokenRow.bury(stone, $0) }
             try DamagedCopies(directory: directory).erase(secrets)
-            try connection.write { try TokenRow.bury(entry, $0) }
+            try connection.write { try TokenRow.bury(stone, $0) }
             return
         }
         try markRemovals()
         // Damaged stores have no rows by which the tokens could be found later.
         try DamagedCopies(directory: directory).erase(secrets)
-        try connection.write { try TokenRow.bury(entry, $0) }
-        removals.withLock { $0?.tombstones.append(Tombstone(entry)) }
+        try connection.write { try TokenRow.bury(stone, $0) }
+        removals.withLock { $0?.tombstones.append(stone) }
     }
 
     /// Records that this machine has deleted a file on its server for which the store has no entry.
