@@ -14,17 +14,15 @@ package struct StoredResponse: Sendable {
     /// Whether the file has the format of a response; other files are only listed.
     package var isReadable = true
 
-    /// Removes the response from the disk; keeps the file locked while it exists.
-    let remove: @Sendable () -> Void
+    /// Removes the response from the disk: its token is stored elsewhere, or is not needed. Keeps the file locked while
+    /// it exists.
+    package let release: @Sendable () -> Void
 
     /// `r-` and eight characters derived from the content, so the ID is stable.
     package var id: String {
         let check = CyclicCheck.castagnoli.of("\(uploadID) \(status ?? 0) ".utf8)
         return "r-" + CyclicCheck.castagnoli.of(body, after: check).padded(8, radix: 16)
     }
-
-    /// Removes the response from the disk: its token is stored elsewhere, or is not needed.
-    package func release() { remove() }
 }
 
 extension StoredResponse {
@@ -74,7 +72,7 @@ extension StoredResponse {
         return responses.map(\.body)
     }
 
-    private init(_ response: RescueFiles.Response, in file: LockedFile, _ remove: @escaping @Sendable () -> Void) {
+    private init(_ response: RescueFiles.Response, in file: LockedFile, _ release: @escaping @Sendable () -> Void) {
         let modifiedAt = FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0
         self.init(
             uploadID: response.uploadID,
@@ -82,7 +80,7 @@ extension StoredResponse {
             body: response.body,
             receivedAt: response.receivedAt ?? Date(timeIntervalSince1970: modifiedAt),
             path: file.path,
-            remove: remove
+            release: release
         )
     }
 }
