@@ -33,7 +33,7 @@ internal import MediaCore
             for status in [301, 400, 401, 403, 404, 500] {
                 let head = HTTPResponseHead(status: status, headers: [HTTPHeader("Content-Type", "application/json")])
                 let refusal = ImmichRefusal(HTTPResponse(head: head, body: body, metrics: TransferMetrics()))
-                let error = refusal.error(needing: .readWrite)
+                let error = refusal.error
                 guard !error.detail.contains(key), Shape.isShort(refusal.sentence) else {
                     return "an invalid message: \(error.detail)"
                 }

@@ -120,7 +120,7 @@ import Testing
                 #expect(userFacingError.httpStatus == status, "\(server)")
             }
             // An album is never the requested resource, so its error has one code, and the exit code of the status.
-            let album = ImmichRefusal(response).error(needing: .addOnly)
+            let album = ImmichRefusal(response).error
             let tape = ErrorCatalog.userFacingError(of: TapesError(.libraryUnusable, underlying: album))
             #expect(tape.code == "library_unusable" && tape.exitCode.rawValue == row.exitCode)
         }

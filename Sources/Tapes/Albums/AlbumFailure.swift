@@ -75,7 +75,7 @@ struct AlbumFailure: Error, Equatable {
         case .restricted, .denied, .authorized: self.init(.accessDenied, detail: access.detail)
         }
         guard let obstacle = access.obstacle else { return }
-        cause = AlbumError(.unauthorized(.addOnly), detail: access.detail, obstacle: obstacle)
+        cause = AlbumError(.unauthorized, detail: access.detail, obstacle: obstacle)
     }
 }
 

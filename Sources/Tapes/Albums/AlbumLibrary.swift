@@ -237,7 +237,7 @@ public enum AlbumObstacle: Sendable, Equatable {
 public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure, the only property on which the service bases decisions.
     public enum Kind: Sendable, Equatable {
-        case unauthorized(AccessLevel)
+        case unauthorized
         /// These permissions are missing.
         case insufficient([String])
         /// The album does not exist in the expected library: a definite result.

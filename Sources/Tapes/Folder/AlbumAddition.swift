@@ -72,7 +72,7 @@ struct AlbumAddition {
         }
         TapeFailpoint.linksMade.reach()
         try steps.next()
-        try AlbumError.needing(.addOnly, keep())
+        try AlbumError.accessing(keep())
         TapeFailpoint.manifestRewritten.reach()
         return results
     }
@@ -97,7 +97,7 @@ struct AlbumAddition {
             return .added
         } catch {
             if case .io(ENAMETOOLONG) = error.kind { return .failed(error.detail) }
-            throw AlbumError(error, needing: .addOnly)
+            throw AlbumError(error)
         }
     }
 

@@ -121,12 +121,12 @@ extension AlbumFolder {
         _ steps: WorkSteps
     ) throws(AlbumError) {
         try checkIsOurs()
-        try AlbumError.needing(.readWrite, adoptRenamedLinks(clips))
+        try AlbumError.accessing(adoptRenamedLinks(clips))
         try steps.next()
         // The second occurrence of an original is already known.
         let assets = clips.filter { $0.association == .linked }
             .compactMap { clip in clip.source.map { AlbumAsset(id: $0, kind: clip.kind) } }
-        var addition = try AlbumError.needing(.readWrite, AlbumAddition(to: self, at: now))
+        var addition = try AlbumError.accessing(AlbumAddition(to: self, at: now))
         _ = try addition.add(assets, steps)
         self = addition.album
         try arrange(tape, clips, steps)
@@ -170,19 +170,14 @@ extension FolderLibrary {
         try Self.check(albumID)
         guard isThorough else {
             return try await run { _ throws(AlbumError) in
-                let root = try open(needing: .addOnly)
-                guard let album = try root.album(albumID, at: hint, needing: .addOnly) else {
-                    throw AlbumError(.albumMissing)
-                }
-                return try AlbumError.needing(.addOnly, album.check(tape, clips, isThorough: false))
+                guard let album = try open().album(albumID, at: hint) else { throw AlbumError(.albumMissing) }
+                return try AlbumError.accessing(album.check(tape, clips, isThorough: false))
             }
         }
-        let (findings, others) = try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
-            guard let album = try root.album(albumID, hint: hint, needing: .readWrite) else {
-                throw AlbumError(.albumMissing)
-            }
-            let findings = try AlbumError.needing(.readWrite, album.check(tape, clips, isThorough: true))
-            return (findings, try AlbumError.needing(.readWrite, album.linksWithoutClip(clips)))
+        let (findings, others) = try await alone { root, _ throws(AlbumError) in
+            guard let album = try root.album(albumID, hint: hint) else { throw AlbumError(.albumMissing) }
+            let findings = try AlbumError.accessing(album.check(tape, clips, isThorough: true))
+            return (findings, try AlbumError.accessing(album.linksWithoutClip(clips)))
         }
         let missing: Set<[UInt8]>
         do throws(TapesError) {
@@ -203,7 +198,7 @@ extension FolderLibrary {
         clips: [ClipRecord]
     ) async throws(AlbumError) {
         let now = now()
-        try await inAlbum(albumID, hint: hint, needing: .readWrite) { album, steps throws(AlbumError) in
+        try await inAlbum(albumID, hint: hint) { album, steps throws(AlbumError) in
             var album = album
             try album.mend(tape, clips, at: now, steps)
         }
@@ -211,7 +206,7 @@ extension FolderLibrary {
 
     /// Empty folders of albums whose creation was interrupted.
     public func leftovers() async throws(AlbumError) -> [AlbumFinding] {
-        try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
+        try await alone { root, _ throws(AlbumError) in
             try emptyFolders(root).map {
                 AlbumFinding(kind: .emptyFolder, path: root.directory.path(of: $0))
             }
@@ -221,17 +216,17 @@ extension FolderLibrary {
     /// Removes folders that are still empty.
     public func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError) {
         let names = Set(leftovers.compactMap(\.path?.nameOfPath))
-        try await alone(needing: .readWrite) { root, steps throws(AlbumError) in
+        try await alone { root, steps throws(AlbumError) in
             for name in try emptyFolders(root) where names.contains(name) {
                 try steps.next()
-                try AlbumError.needing(.readWrite, root.removeEmptyFolder(name))
+                try AlbumError.accessing(root.removeEmptyFolder(name))
             }
         }
     }
 
     private func emptyFolders(_ root: OpenRoot) throws(AlbumError) -> [[UInt8]] {
         let intents = try stored(store.albumIntents(in: root.marker.libraryID))
-        return try AlbumError.needing(.readWrite, root.emptyFolders(requestedTitles: intents.map(\.title)))
+        return try AlbumError.accessing(root.emptyFolders(requestedTitles: intents.map(\.title)))
     }
 }
 

@@ -42,7 +42,7 @@ struct AlbumFolder {
             // Without write permission for the root, existing albums may still be writable.
             let isLimited = error.kind == .denied && (try? root.directory.rights().isReadOnly) == false
             throw isLimited
-                ? AlbumError(.insufficient(["write"]), detail: error.detail) : AlbumError(error, needing: .addOnly)
+                ? AlbumError(.insufficient(["write"]), detail: error.detail) : AlbumError(error)
         }
     }
 
@@ -120,7 +120,7 @@ extension AlbumFolder {
         }
         guard !gone.isEmpty else { return results }
         manifest.removeEntries { gone.contains($0.link) }
-        try AlbumError.needing(.readWrite, writeManifest())
+        try AlbumError.accessing(writeManifest())
         return results
     }
 
@@ -132,10 +132,10 @@ extension AlbumFolder {
         try checkIsOurs()
         for entry in manifest.entries {
             try steps.next()
-            try AlbumError.needing(.readWrite, removeLink(entry.link))
+            try AlbumError.accessing(removeLink(entry.link))
         }
         try steps.next()
-        return try AlbumError.needing(.readWrite, deleteWithoutLinks())
+        return try AlbumError.accessing(deleteWithoutLinks())
     }
 
     private func deleteWithoutLinks() throws(FileWriteError) -> AlbumDeletion {

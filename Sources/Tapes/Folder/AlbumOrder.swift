@@ -28,9 +28,9 @@ extension AlbumFolder {
         _ steps: WorkSteps
     ) throws(AlbumError) {
         try checkIsOurs()
-        var links = try AlbumError.needing(.addOnly, links())
+        var links = try AlbumError.accessing(links())
         try steps.next()
-        let names = try AlbumError.needing(.addOnly, names(of: links, for: clips))
+        let names = try AlbumError.accessing(names(of: links, for: clips))
         var isChanged = false
         for (link, name) in zip(links, names) {
             guard link.entry.link != name || link.entry.nextLink != nil else { continue }
@@ -41,14 +41,14 @@ extension AlbumFolder {
             isChanged = true
         }
         if isChanged {
-            try AlbumError.needing(.addOnly, writeManifest())
+            try AlbumError.accessing(writeManifest())
             TapeFailpoint.renamesPlanned.reach()
             try steps.next()
             try finishRenaming()
-            links = try AlbumError.needing(.addOnly, self.links())
+            links = try AlbumError.accessing(self.links())
         }
         try steps.next()
-        try AlbumError.needing(.addOnly, TapePlaylist.write(playlist(tape, clips, links), in: directory))
+        try AlbumError.accessing(TapePlaylist.write(playlist(tape, clips, links), in: directory))
     }
 
     /// The playlist for the tape with these links.
@@ -140,7 +140,7 @@ extension AlbumFolder {
         guard !manifest.isNewer, !root.marker.isNewer, manifest.entries.contains(where: { $0.nextLink != nil }) else {
             return
         }
-        try AlbumError.needing(.addOnly, renameAsPlanned())
+        try AlbumError.accessing(renameAsPlanned())
     }
 
     private mutating func renameAsPlanned() throws(FileWriteError) {

@@ -77,7 +77,7 @@ public struct FolderLibrary: AlbumLibrary {
     /// The library identified by the marker.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
         try await run { _ throws(AlbumError) in
-            let root = try open(needing: .addOnly)
+            let root = try open()
             let name = TerminalText.escaped(root.directory.path)
             return AlbumLibraryIdentity(libraryID: root.marker.libraryID, name: name)
         }
@@ -149,21 +149,21 @@ extension FolderLibrary {
     ///
     /// - Throws: `.libraryChanged` for a library that is missing or damaged; `.unauthorized` if there never was a
     ///   library.
-    func open(needing level: AccessLevel) throws(AlbumError) -> OpenRoot {
+    func open() throws(AlbumError) -> OpenRoot {
         let known = try knownID()
-        if let root = try openLibrary(known: known, needing: level) { return root }
-        throw known == nil ? AlbumError(.unauthorized(level), detail: "no such directory") : Self.isGone
+        if let root = try openLibrary(known: known) { return root }
+        throw known == nil ? AlbumError(.unauthorized, detail: "no such directory") : Self.isGone
     }
 
     /// - Returns: nil if there is no library.
-    private func openLibrary(known: String?, needing level: AccessLevel) throws(AlbumError) -> OpenRoot? {
+    private func openLibrary(known: String?) throws(AlbumError) -> OpenRoot? {
         let directory: TargetDirectory?
         do throws(FileWriteError) {
             directory = try TargetDirectory.openForAdding(path)
         } catch {
-            guard error.kind == .unsafe else { throw AlbumError(error, needing: level) }
+            guard error.kind == .unsafe else { throw AlbumError(error) }
             // The path is a file, or a dangling link.
-            throw known == nil ? AlbumError(.unauthorized(level), detail: "not a directory") : Self.isGone
+            throw known == nil ? AlbumError(.unauthorized, detail: "not a directory") : Self.isGone
         }
         guard let directory, let marker = try FolderMarker.read(in: directory) else { return nil }
         return OpenRoot(
@@ -177,7 +177,7 @@ extension FolderLibrary {
     func rootStatus(of level: AccessLevel) throws(AlbumError) -> RootStatus {
         let known = try knownID()
         do throws(AlbumError) {
-            guard let root = try openLibrary(known: known, needing: level) else {
+            guard let root = try openLibrary(known: known) else {
                 return .place(FolderAccess.ofPlace(path), wasLibrary: known != nil)
             }
             return .library(try FolderAccess.ofLibrary(root, level))
@@ -220,10 +220,10 @@ extension FolderLibrary {
     }
 
     private func makeRoot(_ level: AccessLevel) throws(AlbumError) -> AlbumAccess? {
-        let directory = try AlbumError.needing(level, TargetDirectory.open(path, creating: true))
+        let directory = try AlbumError.accessing(TargetDirectory.open(path, creating: true))
         guard let directory else { return nil }
         _ = try FolderMarker.make(in: directory, at: now())
-        return try openLibrary(known: nil, needing: level).map { root throws(AlbumError) in
+        return try openLibrary(known: nil).map { root throws(AlbumError) in
             try FolderAccess.ofLibrary(root, level)
         }
     }
@@ -251,9 +251,7 @@ extension FolderLibrary {
         try Self.check(id)
         return try await run { _ throws(AlbumError) in
             do throws(AlbumError) {
-                guard let album = try open(needing: .addOnly).album(id, hint: hint, needing: .addOnly) else {
-                    return .missing
-                }
+                guard let album = try open().album(id, hint: hint) else { return .missing }
                 return .found(title: album.manifest.title, hint: album.path)
             } catch {
                 if case .insufficient = error.kind { return .unknown }
@@ -265,13 +263,13 @@ extension FolderLibrary {
     /// The album whose manifest contains the tape's ID.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         try await run { _ throws(AlbumError) in
-            try open(needing: .readWrite).album(markedBy: tapeID).map(Self.made)
+            try open().album(markedBy: tapeID).map(Self.made)
         }
     }
 
     /// Creates a new folder with a manifest.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
-        try await alone(needing: .addOnly) { root, _ throws(AlbumError) in
+        try await alone { root, _ throws(AlbumError) in
             guard !root.marker.isNewer else {
                 throw AlbumError(
                     .insufficient(["write"]),
@@ -308,9 +306,9 @@ extension FolderLibrary {
         hint: [UInt8]?
     ) async throws(AlbumError) -> [AddResult] {
         guard !assets.isEmpty else { return [] }
-        return try await inAlbum(albumID, hint: hint, needing: .addOnly) { album, steps throws(AlbumError) in
+        return try await inAlbum(albumID, hint: hint) { album, steps throws(AlbumError) in
             try album.checkIsOurs()
-            var addition = try AlbumError.needing(.addOnly, AlbumAddition(to: album, at: now()))
+            var addition = try AlbumError.accessing(AlbumAddition(to: album, at: now()))
             return try addition.add(assets, steps)
         }
     }
@@ -322,7 +320,7 @@ extension FolderLibrary {
         hint: [UInt8]?
     ) async throws(AlbumError) -> [RemoveResult] {
         guard !assetIDs.isEmpty else { return [] }
-        return try await inAlbum(albumID, hint: hint, needing: .readWrite) { album, steps throws(AlbumError) in
+        return try await inAlbum(albumID, hint: hint) { album, steps throws(AlbumError) in
             var album = album
             return try album.remove(assetIDs, steps)
         }
@@ -331,7 +329,7 @@ extension FolderLibrary {
     /// Removes mediactl's links and files, and the folder if nothing else is in it.
     public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         do throws(AlbumError) {
-            return try await inAlbum(id, hint: hint, needing: .readWrite) { album, steps throws(AlbumError) in
+            return try await inAlbum(id, hint: hint) { album, steps throws(AlbumError) in
                 try album.delete(steps)
             }
         } catch {
@@ -347,7 +345,7 @@ extension FolderLibrary {
         tape: TapeRecord,
         clips: [ClipRecord]
     ) async throws(AlbumError) {
-        try await inAlbum(albumID, hint: hint, needing: .addOnly) { album, steps throws(AlbumError) in
+        try await inAlbum(albumID, hint: hint) { album, steps throws(AlbumError) in
             var album = album
             try album.arrange(tape, clips, steps)
         }
@@ -371,12 +369,11 @@ extension FolderLibrary {
     func inAlbum<Value: Sendable>(
         _ id: String,
         hint: [UInt8]?,
-        needing level: AccessLevel,
         _ body: @escaping @Sendable (AlbumFolder, WorkSteps) throws(AlbumError) -> Value
     ) async throws(AlbumError) -> Value {
         try Self.check(id)
-        return try await alone(needing: level) { root, steps throws(AlbumError) in
-            guard var album = try root.album(id, hint: hint, needing: level) else { throw AlbumError(.albumMissing) }
+        return try await alone { root, steps throws(AlbumError) in
+            guard var album = try root.album(id, hint: hint) else { throw AlbumError(.albumMissing) }
             try album.finishRenaming()
             return try body(album, steps)
         }
@@ -384,15 +381,14 @@ extension FolderLibrary {
 
     /// Runs work on the locked library. The work holds the lock even if it hangs and is abandoned.
     func alone<Value: Sendable>(
-        needing level: AccessLevel,
         _ body: @escaping @Sendable (OpenRoot, WorkSteps) throws(AlbumError) -> Value
     ) async throws(AlbumError) -> Value {
-        let id = try await run { _ throws(AlbumError) in try open(needing: level).marker.id }
+        let id = try await run { _ throws(AlbumError) in try open().marker.id }
         let lock = try await lock(id)
         return try await run { steps throws(AlbumError) in
             defer { lock.release() }
             // Opened again: a different disk may have been mounted at this path during the wait for the lock.
-            let root = try open(needing: level)
+            let root = try open()
             guard root.marker.id == id else { throw Self.isGone }
             return try body(root, steps)
         }
@@ -402,7 +398,7 @@ extension FolderLibrary {
 /// Access to a folder library (tapes contract 4.3), as far as it can be determined without an attempt.
 enum FolderAccess {
     static func ofLibrary(_ root: OpenRoot, _ level: AccessLevel) throws(AlbumError) -> AlbumAccess {
-        let rights = try AlbumError.needing(level, root.directory.rights())
+        let rights = try AlbumError.accessing(root.directory.rights())
         let fingerprint = fingerprint(rights, "folder:\(root.marker.id)")
         if rights.isReadOnly {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "the file system is read-only")
@@ -492,7 +488,7 @@ struct FolderMarker: Equatable {
             bytes = try LibraryFile.marker.read(in: root)
         } catch {
             if error.kind == .unsafe { throw unrecognized }
-            throw AlbumError(error, needing: .addOnly)
+            throw AlbumError(error)
         }
         guard let bytes else { return nil }
         guard let members = JSONValue.object(in: bytes[...]), members["format"]?.text == format,
@@ -518,7 +514,7 @@ struct FolderMarker: Equatable {
         do throws(FileWriteError) {
             try LibraryFile.marker.write(Array((marker.json() + "\n").utf8), in: root, replacing: false)
         } catch {
-            guard error.kind == .exists else { throw AlbumError(error, needing: .addOnly) }
+            guard error.kind == .exists else { throw AlbumError(error) }
         }
         guard let marker = try read(in: root) else { throw unrecognized }
         return marker

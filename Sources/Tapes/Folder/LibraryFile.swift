@@ -38,22 +38,21 @@ enum LibraryFile: String, CaseIterable {
 }
 
 extension AlbumError {
-    init(_ error: FileWriteError, needing level: AccessLevel) {
+    init(_ error: FileWriteError) {
         let kind: Kind =
             switch error.kind {
             case .full: .quota
-            case .denied: .unauthorized(level)
+            case .denied: .unauthorized
             // The user can fix these errors, or they are temporary.
             case .busy, .io, .exists, .unsafe, .unsynced: .unreachable(retryAfter: nil)
             }
         self.init(kind, detail: error.detail)
     }
 
-    static func needing<Value>(
-        _ level: AccessLevel,
+    static func accessing<Value>(
         _ value: @autoclosure () throws(FileWriteError) -> Value
     ) throws(AlbumError) -> Value {
-        do throws(FileWriteError) { return try value() } catch { throw AlbumError(error, needing: level) }
+        do throws(FileWriteError) { return try value() } catch { throw AlbumError(error) }
     }
 }
 

@@ -13,11 +13,11 @@ struct OpenRoot {
 
     /// Finds an album (contract section 5, finding) by the ID in its manifest; only the last component of the hint is
     /// used. Returns nil if the expected library has no such album; throws if that is uncertain.
-    func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
+    func album(_ id: String, hint: [UInt8]?) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
         var uncertain: AlbumError?
         if let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) {
-            switch child(into: name, needing: level) {
+            switch child(into: name) {
             case .album(let album) where album.manifest.id == id: return album
             case .uncertain(let error): uncertain = error
             // A folder with an unreadable manifest may be the requested album, so the album cannot be reported as
@@ -26,7 +26,7 @@ struct OpenRoot {
             case .album, .nothing: break
             }
         }
-        if let album = try scan(needing: level, uncertain: &uncertain, where: { $0.id == id }) { return album }
+        if let album = try scan(uncertain: &uncertain, where: { $0.id == id }) { return album }
         if let uncertain { throw uncertain }
         guard isExpected else {
             let path = TerminalText.escaped(directory.path)
@@ -40,9 +40,9 @@ struct OpenRoot {
     }
 
     /// The album at its last known path; nil if it is not there. Does not search elsewhere.
-    func album(_ id: String, at hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
+    func album(_ id: String, at hint: [UInt8]?) throws(AlbumError) -> AlbumFolder? {
         guard let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) else { return nil }
-        switch child(into: name, needing: level) {
+        switch child(into: name) {
         case .album(let album): return album.manifest.id == id.lowercased() ? album : nil
         case .uncertain(let error): throw error
         case .damaged: throw Self.isDamaged(name)
@@ -62,9 +62,7 @@ struct OpenRoot {
     func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {
         let tapeID = tapeID.lowercased()
         var uncertain: AlbumError?
-        if let album = try scan(needing: .readWrite, uncertain: &uncertain, where: { $0.tapeID == tapeID }) {
-            return album
-        }
+        if let album = try scan(uncertain: &uncertain, where: { $0.tapeID == tapeID }) { return album }
         if let uncertain { throw uncertain }
         return nil
     }
@@ -72,7 +70,6 @@ struct OpenRoot {
     /// Searches the direct children of the root in the order of their names, since the user may have renamed album
     /// folders.
     private func scan(
-        needing level: AccessLevel,
         uncertain: inout AlbumError?,
         where isWanted: (AlbumManifest) -> Bool
     ) throws(AlbumError) -> AlbumFolder? {
@@ -80,11 +77,11 @@ struct OpenRoot {
         do throws(FileWriteError) {
             names = try directory.names()
         } catch {
-            guard error.kind == .denied else { throw AlbumError(error, needing: level) }
+            guard error.kind == .denied else { throw AlbumError(error) }
             throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root directory")
         }
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            switch child(into: name, needing: level) {
+            switch child(into: name) {
             case .album(let album) where isWanted(album.manifest): return album
             case .uncertain(let error): uncertain = uncertain ?? error
             case .album, .damaged, .nothing: break
@@ -103,7 +100,7 @@ struct OpenRoot {
         case uncertain(AlbumError)
     }
 
-    private func child(into name: [UInt8], needing level: AccessLevel) -> Child {
+    private func child(into name: [UInt8]) -> Child {
         do throws(FileWriteError) {
             guard AlbumManifest.isLinkName(name), let folder = try directory.subdirectoryForAdding(name),
                 let text = try LibraryFile.manifest.read(in: folder)
@@ -115,7 +112,7 @@ struct OpenRoot {
             // Files, links to directories, and manifests that are not regular files are foreign, as are inaccessible
             // directories that belong to other users, such as `lost+found`.
             let isForeign = error.kind == .denied && (try? directory.isOfOthers(name)) == true
-            return error.kind == .unsafe || isForeign ? .nothing : .uncertain(AlbumError(error, needing: level))
+            return error.kind == .unsafe || isForeign ? .nothing : .uncertain(AlbumError(error))
         }
     }
 }

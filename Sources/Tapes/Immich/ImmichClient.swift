@@ -41,16 +41,15 @@ struct ImmichClient: Sendable {
         )
     }
 
-    /// Sends a request and parses its JSON; `.null` for a response without content. `level` is the access that is
-    /// reported as missing if the key is refused.
-    func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
+    /// Sends a request and parses its JSON; `.null` for a response without content.
+    func json(_ request: HTTPRequest) async throws(AlbumError) -> JSONValue {
         let response: HTTPResponse
         do {
             response = try await http.execute(request)
         } catch {
             throw AlbumError(error)
         }
-        guard (200..<300).contains(response.status) else { throw ImmichRefusal(response).error(needing: level) }
+        guard (200..<300).contains(response.status) else { throw ImmichRefusal(response).error }
         if response.body.isEmpty { return .null }
         guard let value = JSONReader.value(of: response.body[...]) else {
             let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
@@ -205,17 +204,15 @@ struct ImmichRefusal {
         return (texts + details).joined(separator: "; ")
     }
 
-    /// `level` is the required access. `.albumMissing` is used only for messages that state it (trap 2).
-    func error(needing level: AccessLevel) -> AlbumError {
-        AlbumError(kind(level), detail: detail, httpStatus: status)
-    }
+    var error: AlbumError { AlbumError(kind, detail: detail, httpStatus: status) }
 
-    private func kind(_ level: AccessLevel) -> AlbumError.Kind {
+    /// `.albumMissing` is used only for messages that state it (trap 2).
+    private var kind: AlbumError.Kind {
         switch OutcomeTable.outcome(of: status, from: .immich, mark: sentence).code {
         case .albumNotFound: .albumMissing
         case .quotaExceeded: .quota
-        case .unauthorized: .unauthorized(level)
-        case .forbidden: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
+        case .unauthorized: .unauthorized
+        case .forbidden: missingPermission.map { .insufficient([$0]) } ?? .unauthorized
         // The server never returns 404 for a missing album: this is a different or an outdated server. A proxy's limit
         // may be raised, and a lock is temporary.
         case .redirected, .notFound, .requestTimeout, .rateLimited, .serverError, .payloadTooLarge, .locked:

@@ -161,15 +161,15 @@ extension ImmichLibrary {
     /// The key's permissions; queried once.
     func grant() async throws(AlbumError) -> ImmichGrant {
         if let grant = session.known.grant { return grant }
-        guard hasKey else { throw AlbumError(.unauthorized(.addOnly), detail: "no API key is stored") }
+        guard hasKey else { throw AlbumError(.unauthorized, detail: "no API key is stored") }
         _ = try await majorVersion()
-        let response = try await client.json(client.request(.get, "/api-keys/me"), needing: .addOnly)
+        let response = try await client.json(client.request(.get, "/api-keys/me"))
         guard var grant = ImmichGrant(key: response) else {
             throw AlbumError(.unreachable(retryAfter: nil), detail: "the response has no API key")
         }
         if grant.allows(.readUser) {
             do {
-                grant.add(user: try await client.json(client.request(.get, "/users/me"), needing: .addOnly))
+                grant.add(user: try await client.json(client.request(.get, "/users/me")))
             } catch {
                 // The account is useful, but not required (contract 4.2).
                 guard case .insufficient = error.kind else { throw error }
@@ -198,12 +198,12 @@ extension ImmichLibrary {
     private func version() async throws(AlbumError) -> [Int64] {
         let response: JSONValue
         do {
-            response = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
+            response = try await client.json(client.request(.get, "/server/version"))
         } catch {
             // Immich before 1.107 reports the version at a different URL, which is queried only to recognize such a
             // server.
             guard error.httpStatus == 404,
-                let old = try? await client.json(client.request(.get, "/server-info/version"), needing: .addOnly),
+                let old = try? await client.json(client.request(.get, "/server-info/version")),
                 old.members?["major"]?.wholeNumber != nil
             else { throw error }
             response = old
@@ -223,9 +223,9 @@ extension ImmichLibrary {
 
     /// Sends a request subject to the key's permissions, and parses its JSON. After a refusal, the permissions are
     /// queried again.
-    func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
+    func json(_ request: HTTPRequest) async throws(AlbumError) -> JSONValue {
         do {
-            return try await client.json(request, needing: level)
+            return try await client.json(request)
         } catch {
             noteRefusal(error)
             throw error
@@ -251,7 +251,7 @@ extension ImmichLibrary {
         // Trap 3: without permission to read them, albums must not count as missing.
         guard try await grant().allows(.readAlbum) else { return .unknown }
         do throws(AlbumError) {
-            let response = try await json(client.request(.get, path), needing: .readWrite)
+            let response = try await json(client.request(.get, path))
             guard let album = ImmichAlbum(response) else { throw Self.noAlbum }
             return .found(title: album.title, hint: nil, count: album.assetCount)
         } catch {
@@ -271,7 +271,7 @@ extension ImmichLibrary {
         }
         // Version 2 has no such filter, and lists only the user's own albums anyway.
         let query = try await majorVersion() >= 3 ? [(name: "isOwned", value: "true")] : []
-        let response = try await json(client.request(.get, "/albums", query: query), needing: .readWrite)
+        let response = try await json(client.request(.get, "/albums", query: query))
         let mark = Self.mark(of: tapeID)
         return response.elements.compactMap(ImmichAlbum.init)
             .filter { $0.carries(mark) && ($0.ownerID ?? grant.accountID) == (grant.accountID ?? $0.ownerID) }
@@ -284,7 +284,7 @@ extension ImmichLibrary {
         // `assetIds` is omitted: the server would silently ignore assets that the user does not own.
         let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
         let request = client.request(.post, "/albums", body: body, repeatability: .atMostOnce)
-        let response = try await json(request, needing: .addOnly)
+        let response = try await json(request)
         guard let album = ImmichAlbum(response), UUID(uuidString: album.id) != nil else { throw Self.noAlbum }
         return album.made
     }
@@ -322,7 +322,7 @@ extension ImmichLibrary {
     /// Whether an album is among the albums of an asset (tapes contract 6.2).
     private func contains(_ asset: String, in albumID: String) async throws(AlbumError) -> Bool {
         let request = client.request(.get, "/albums", query: [(name: "assetId", value: asset)])
-        return try await json(request, needing: .readWrite).elements.compactMap(ImmichAlbum.init)
+        return try await json(request).elements.compactMap(ImmichAlbum.init)
             .contains { $0.id.lowercased() == albumID.lowercased() }
     }
 
@@ -334,7 +334,7 @@ extension ImmichLibrary {
         hint: [UInt8]?
     ) async throws(AlbumError) -> [AddResult] {
         let ids = try Self.texts(of: assets.map(\.id))
-        let responses = try await change(.put, ids, in: albumID, needing: .addOnly)
+        let responses = try await change(.put, ids, in: albumID)
         var seen: Set<String> = []
         return ids.map { id in
             let isFirst = seen.insert(id).inserted
@@ -357,7 +357,7 @@ extension ImmichLibrary {
         hint: [UInt8]?
     ) async throws(AlbumError) -> [RemoveResult] {
         let ids = try Self.texts(of: assetIDs)
-        let responses = try await change(.delete, ids, in: albumID, needing: .readWrite)
+        let responses = try await change(.delete, ids, in: albumID)
         return ids.map { id in
             switch responses[id] {
             case .done?, .refused("not_found")?: .removed
@@ -373,7 +373,7 @@ extension ImmichLibrary {
     public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         let request = client.request(.delete, try Self.path(ofAlbum: id))
         do throws(AlbumError) {
-            _ = try await json(request, needing: .readWrite)
+            _ = try await json(request)
             return .deleted
         } catch {
             guard case .albumMissing = error.kind else { throw error }
@@ -396,8 +396,7 @@ extension ImmichLibrary {
     private func change(
         _ method: HTTPMethod,
         _ ids: [String],
-        in albumID: String,
-        needing level: AccessLevel
+        in albumID: String
     ) async throws(AlbumError) -> [String: Verdict] {
         let path = try Self.path(ofAlbum: albumID) + "/assets"
         var responses: [String: Verdict] = [:]
@@ -406,7 +405,7 @@ extension ImmichLibrary {
             do throws(AlbumError) {
                 let body: JSONObject = ["ids": .array(chunk.map(JSONValue.string))]
                 let request = client.request(method, path, body: body)
-                let response = try await json(request, needing: level)
+                let response = try await json(request)
                 for (id, verdict) in response.elements.compactMap(Self.verdict) {
                     // If there are several results for an ID, a success takes precedence.
                     if case .done? = responses[id] { continue }
@@ -467,10 +466,7 @@ extension ImmichLibrary {
                 JSONValue.object(["id": .string($0.id), "checksum": .string($0.checksum.base64)])
             }
             let body: JSONObject = ["assets": .array(assets)]
-            let response = try await json(
-                client.request(.post, "/assets/bulk-upload-check", body: body),
-                needing: .addOnly
-            )
+            let response = try await json(client.request(.post, "/assets/bulk-upload-check", body: body))
             let results = response.members?["results"]?.elements ?? []
             var noResponse = Set(block.map(\.id))
             for result in results.compactMap(\.members) {
@@ -536,7 +532,7 @@ extension ImmichLibrary {
         _ members: JSONObject
     ) async throws(AlbumError) -> (items: [JSONObject], next: Int64?) {
         let request = client.request(.post, "/search/metadata", body: members)
-        let assets = try await json(request, needing: .addOnly).members?["assets"]?.members ?? [:]
+        let assets = try await json(request).members?["assets"]?.members ?? [:]
         return (assets["items"]?.elements.compactMap(\.members) ?? [], assets["nextPage"]?.wholeNumber)
     }
 
@@ -547,7 +543,7 @@ extension ImmichLibrary {
         if let extensions = session.known.extensions { return extensions }
         let response: JSONValue
         do {
-            response = try await json(client.request(.get, "/server/media-types"), needing: .addOnly)
+            response = try await json(client.request(.get, "/server/media-types"))
         } catch {
             if error.kind == .cancelled { throw error }
             return nil

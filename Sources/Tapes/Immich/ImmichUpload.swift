@@ -84,7 +84,7 @@ extension ImmichLibrary {
         if refusal.status == 413 {
             return .failed(tooLarge(byteCount, refusal.detail), endsSending: false)
         }
-        let error = refusal.error(needing: .addOnly)
+        let error = refusal.error
         noteRefusal(error)
         switch error.kind {
         case .rejected, .albumMissing:

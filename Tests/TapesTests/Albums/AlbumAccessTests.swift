@@ -56,7 +56,7 @@ import Testing
     @Test("R10: an explicit request retries regardless of the fingerprint", arguments: [false, true])
     func requestedExplicitly(_ isGrant: Bool) async throws {
         let (bench, id) = try AlbumBench.withTape("Summer", ["a"])
-        bench.library.configure { $0.failures["create"] = [AlbumError(.unauthorized(.addOnly))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.unauthorized)] }
         #expect(try await bench.service().associate(id).reason == .accessDenied)
         #expect(try await bench.service().associate(id).reason == .accessDenied)
         #expect(bench.library.work == ["create"])

@@ -121,7 +121,7 @@ import Testing
     @Test(
         "R4: without read permission an album is created; if in doubt, none",
         arguments: [
-            (AlbumError.Kind.insufficient(["album.read"]), 2), (.unauthorized(.readWrite), 2),
+            (AlbumError.Kind.insufficient(["album.read"]), 2), (.unauthorized, 2),
             (.unreachable(retryAfter: nil), 1), (.rejected(status: 400), 1), (.libraryChanged, 1),
         ]
     )

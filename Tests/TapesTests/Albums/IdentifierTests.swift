@@ -88,7 +88,7 @@ import Testing
         "R5: only a definite response counts; if in doubt, nothing is created",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), "associated"), (.rejected(status: 400), "associated"),
-            (.unauthorized(.addOnly), "pending_association access_denied"),
+            (.unauthorized, "pending_association access_denied"),
             (.insufficient(["album.read"]), "pending_association access_limited"),
             (.libraryChanged, "pending_association library_changed"), (.quota, "associated"),
         ]

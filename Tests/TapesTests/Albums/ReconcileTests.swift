@@ -49,7 +49,7 @@ import Testing
         "R13: reconciling stops at the first library-wide error, not at an error of one tape",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason?.some(.unreachable), 1),
-            (.quota, .quota, 1), (.unauthorized(.addOnly), .accessDenied, 1), (.rejected(status: 400), nil, 3),
+            (.quota, .quota, 1), (.unauthorized, .accessDenied, 1), (.rejected(status: 400), nil, 3),
         ]
     )
     func stops(_ kind: AlbumError.Kind, _ reason: AssociationReason?, _ done: Int) async throws {

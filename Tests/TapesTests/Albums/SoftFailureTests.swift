@@ -14,7 +14,7 @@ import Testing
         arguments: ["access", "identity", "create", "resolve", "add"],
         [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable), (.quota, .quota),
-            (.unauthorized(.addOnly), .accessDenied), (.insufficient(["x"]), .accessLimited),
+            (.unauthorized, .accessDenied), (.insufficient(["x"]), .accessLimited),
             (.libraryChanged, .libraryChanged),
         ]
     )

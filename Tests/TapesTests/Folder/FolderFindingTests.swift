@@ -127,11 +127,11 @@ import Testing
         let library = fixture.library
         let other = UUID().uuidString.lowercased()
         try OtherUser.run {
-            let root = try library.open(needing: .addOnly)
-            #expect(try root.album(album.id, hint: album.hint, needing: .addOnly)?.name == Array("Tapes – Summer".utf8))
+            let root = try library.open()
+            #expect(try root.album(album.id, hint: album.hint)?.name == Array("Tapes – Summer".utf8))
             for id in [album.id, other] {
                 do throws(AlbumError) {
-                    _ = try root.album(id, hint: nil, needing: .addOnly)
+                    _ = try root.album(id, hint: nil)
                     Issue.record("a root that cannot be listed was searched")
                 } catch {
                     #expect(error.kind == .insufficient(["read"]))
@@ -154,14 +154,14 @@ import Testing
         let library = fixture.library
         let id = UUID().uuidString.lowercased()
         try OtherUser.run {
-            let root = try library.open(needing: .addOnly)
-            #expect(try root.album(id, hint: nil, needing: .addOnly) == nil)
+            let root = try library.open()
+            #expect(try root.album(id, hint: nil) == nil)
         }
         chown(lost, OtherUser.id, OtherUser.id)
         chmod(lost, 0)
         try OtherUser.run {
-            let root = try library.open(needing: .addOnly)
-            #expect(throws: AlbumError.self) { _ = try root.album(id, hint: nil, needing: .addOnly) }
+            let root = try library.open()
+            #expect(throws: AlbumError.self) { _ = try root.album(id, hint: nil) }
         }
     }
 }

@@ -59,7 +59,7 @@ struct ImmichAccessTests {
         let bench = try await ImmichBench()
         let library = try bench.library(key: nil)
         #expect(try await library.access(.addOnly).state == .notDetermined)
-        #expect(await albumError { _ = try await library.identity() }?.kind == .unauthorized(.addOnly))
+        #expect(await albumError { _ = try await library.identity() }?.kind == .unauthorized)
         #expect(try await bench.report().requests.isEmpty)
     }
 
@@ -90,7 +90,7 @@ struct ImmichAccessTests {
         #expect(try await library.access(.addOnly).state == .authorized)
         try await bench.server.revoke("key-1")
         let error = await albumError { _ = try await library.createAlbum(title: "a", tapeID: "t") }
-        #expect(error?.kind == .unauthorized(.addOnly))
+        #expect(error?.kind == .unauthorized)
         #expect(try await library.access(.addOnly).state == .denied)
     }
 

@@ -84,7 +84,7 @@ struct ImmichClientTests {
         for (method, path, body) in bodies {
             let verb: HTTPMethod = method == "PUT" ? .put : .post
             let request = library.client.request(verb, path, body: JSONValue.object(in: Array(body.utf8)[...]))
-            let error = await albumError { _ = try await library.json(request, needing: .addOnly) }
+            let error = await albumError { _ = try await library.json(request) }
             #expect(error?.kind == .rejected(status: 400))
         }
         #expect(try await bench.server.report().violations.count == bodies.count)

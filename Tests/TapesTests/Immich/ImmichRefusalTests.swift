@@ -24,14 +24,14 @@ struct ImmichRefusalTests {
         Row(status: 400, message: "The album was not found", expected: .rejected(status: 400)),
         Row(status: 400, message: "Not found or no asset.read access", expected: .rejected(status: 400)),
         Row(status: 400, message: "", expected: .rejected(status: 400)),
-        Row(status: 401, message: "Invalid API key", expected: .unauthorized(.addOnly)),
-        Row(status: 401, message: "Authentication required", expected: .unauthorized(.addOnly)),
+        Row(status: 401, message: "Invalid API key", expected: .unauthorized),
+        Row(status: 401, message: "Authentication required", expected: .unauthorized),
         Row(
             status: 403,
             message: "Missing required permission: albumAsset.create",
             expected: .insufficient(["albumAsset.create"])
         ),
-        Row(status: 403, message: "Forbidden", expected: .unauthorized(.addOnly)),
+        Row(status: 403, message: "Forbidden", expected: .unauthorized),
         // The server never uses this status for missing items.
         Row(status: 404, message: "Album not found", expected: .unreachable(retryAfter: nil)),
         Row(status: 408, message: "Request Timeout", expected: .unreachable(retryAfter: nil)),
@@ -67,7 +67,7 @@ struct ImmichRefusalTests {
             body: Array(form.body(row.message).utf8),
             metrics: TransferMetrics()
         )
-        let error = ImmichRefusal(response).error(needing: .addOnly)
+        let error = ImmichRefusal(response).error
         #expect(error.kind == row.expected)
         #expect(error.detail.contains(row.message))
         #expect(form == .version3 || error.detail.contains("c-1"))
