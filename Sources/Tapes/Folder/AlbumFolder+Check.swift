@@ -170,7 +170,9 @@ extension FolderLibrary {
         try Self.check(albumID)
         guard isThorough else {
             return try await run { _ throws(AlbumError) in
-                guard let album = try open().album(albumID, at: hint) else { throw AlbumError(.albumMissing) }
+                guard let album = try open().album(albumID, hint: hint, isSearching: false) else {
+                    throw AlbumError(.albumMissing)
+                }
                 return try AlbumError.accessing(album.check(tape, clips, isThorough: false))
             }
         }

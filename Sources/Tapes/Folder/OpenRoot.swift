@@ -11,9 +11,10 @@ struct OpenRoot {
     /// deleted.
     let isExpected: Bool
 
-    /// Finds an album (contract section 5, finding) by the ID in its manifest; only the last component of the hint is
-    /// used. Returns nil if the expected library has no such album; throws if that is uncertain.
-    func album(_ id: String, hint: [UInt8]?) throws(AlbumError) -> AlbumFolder? {
+    /// Finds an album (contract section 5, finding) by the ID in its manifest: at its last known path, of which only the
+    /// last component is used, and unless `isSearching` is false, elsewhere. Returns nil if the expected library has no
+    /// such album; throws if that is uncertain.
+    func album(_ id: String, hint: [UInt8]?, isSearching: Bool = true) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
         var uncertain: AlbumError?
         if let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) {
@@ -22,12 +23,15 @@ struct OpenRoot {
             case .uncertain(let error): uncertain = error
             // A folder with an unreadable manifest may be the requested album, so the album cannot be reported as
             // missing.
-            case .damaged: uncertain = Self.isDamaged(name)
+            case .damaged: uncertain = Self.damaged(name)
             case .album, .nothing: break
             }
         }
-        if let album = try scan(uncertain: &uncertain, where: { $0.id == id }) { return album }
-        if let uncertain { throw uncertain }
+        guard isSearching else {
+            if let uncertain { throw uncertain }
+            return nil
+        }
+        if let album = try scan(uncertain, where: { $0.id == id }) { return album }
         guard isExpected else {
             let path = TerminalText.escaped(directory.path)
             throw AlbumError(
@@ -39,18 +43,7 @@ struct OpenRoot {
         return nil
     }
 
-    /// The album at its last known path; nil if it is not there. Does not search elsewhere.
-    func album(_ id: String, at hint: [UInt8]?) throws(AlbumError) -> AlbumFolder? {
-        guard let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) else { return nil }
-        switch child(into: name) {
-        case .album(let album): return album.manifest.id == id.lowercased() ? album : nil
-        case .uncertain(let error): throw error
-        case .damaged: throw Self.isDamaged(name)
-        case .nothing: return nil
-        }
-    }
-
-    private static func isDamaged(_ name: [UInt8]) -> AlbumError {
+    private static func damaged(_ name: [UInt8]) -> AlbumError {
         AlbumError(
             .albumDamaged,
             detail: "the manifest in \(TerminalText.escaped(name)) is damaged; restore its .mediactl-album.json from "
@@ -61,18 +54,16 @@ struct OpenRoot {
     /// The album of a tape, by the tape ID in its manifest (rule R4).
     func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {
         let tapeID = tapeID.lowercased()
-        var uncertain: AlbumError?
-        if let album = try scan(uncertain: &uncertain, where: { $0.tapeID == tapeID }) { return album }
-        if let uncertain { throw uncertain }
-        return nil
+        return try scan { $0.tapeID == tapeID }
     }
 
     /// Searches the direct children of the root in the order of their names, since the user may have renamed album
-    /// folders.
+    /// folders. If none is found, throws `earlier`, or the first error.
     private func scan(
-        uncertain: inout AlbumError?,
+        _ earlier: AlbumError? = nil,
         where isWanted: (AlbumManifest) -> Bool
     ) throws(AlbumError) -> AlbumFolder? {
+        var uncertain = earlier
         let names: [[UInt8]]
         do throws(FileWriteError) {
             names = try directory.names()
@@ -87,6 +78,7 @@ struct OpenRoot {
             case .album, .damaged, .nothing: break
             }
         }
+        if let uncertain { throw uncertain }
         return nil
     }
 
