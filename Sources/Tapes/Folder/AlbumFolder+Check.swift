@@ -99,7 +99,8 @@ extension AlbumFolder {
         return isCurrent ? nil : .playlistOutdated
     }
 
-    private func temporaryFiles() throws(FileWriteError) -> [[UInt8]] {
+    /// Files left by a process that crashed while writing.
+    func temporaryFiles() throws(FileWriteError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         for file in [LibraryFile.manifest, .playlist] {
             let name = Array(file.temporaryName.utf8)
@@ -201,7 +202,6 @@ extension FolderLibrary {
     ) async throws(AlbumError) {
         let now = now()
         try await inAlbum(albumID, hint: hint) { album, steps throws(AlbumError) in
-            var album = album
             try album.mend(tape, clips, at: now, steps)
         }
     }

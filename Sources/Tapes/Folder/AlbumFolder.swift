@@ -140,11 +140,7 @@ extension AlbumFolder {
 
     private func deleteWithoutLinks() throws(FileWriteError) -> AlbumDeletion {
         if try TapePlaylist.isOurs(in: directory) { try directory.remove(LibraryFile.playlist.name) }
-        // These files are left by a process that crashed while writing.
-        for file in [LibraryFile.playlist, .manifest] {
-            let name = Array(file.temporaryName.utf8)
-            if try directory.kind(of: name) == .regular { try directory.remove(name) }
-        }
+        for name in try temporaryFiles() { try directory.remove(name) }
         var foreign = 0
         try directory.forEachName { if $0 != LibraryFile.manifest.name { foreign += 1 } }
         try directory.remove(LibraryFile.manifest.name)

@@ -222,7 +222,7 @@ extension FolderLibrary {
     private func makeRoot(_ level: AccessLevel) throws(AlbumError) -> AlbumAccess? {
         let directory = try AlbumError.accessing(TargetDirectory.open(path, creating: true))
         guard let directory else { return nil }
-        _ = try FolderMarker.make(in: directory, at: now())
+        try FolderMarker.make(in: directory, at: now())
         return try openLibrary(known: nil).map { root throws(AlbumError) in
             try FolderAccess.ofLibrary(root, level)
         }
@@ -321,8 +321,7 @@ extension FolderLibrary {
     ) async throws(AlbumError) -> [RemoveResult] {
         guard !assetIDs.isEmpty else { return [] }
         return try await inAlbum(albumID, hint: hint) { album, steps throws(AlbumError) in
-            var album = album
-            return try album.remove(assetIDs, steps)
+            try album.remove(assetIDs, steps)
         }
     }
 
@@ -346,7 +345,6 @@ extension FolderLibrary {
         clips: [ClipRecord]
     ) async throws(AlbumError) {
         try await inAlbum(albumID, hint: hint) { album, steps throws(AlbumError) in
-            var album = album
             try album.arrange(tape, clips, steps)
         }
     }
@@ -369,13 +367,13 @@ extension FolderLibrary {
     func inAlbum<Value: Sendable>(
         _ id: String,
         hint: [UInt8]?,
-        _ body: @escaping @Sendable (AlbumFolder, WorkSteps) throws(AlbumError) -> Value
+        _ body: @escaping @Sendable (inout AlbumFolder, WorkSteps) throws(AlbumError) -> Value
     ) async throws(AlbumError) -> Value {
         try Self.check(id)
         return try await alone { root, steps throws(AlbumError) in
             guard var album = try root.album(id, hint: hint) else { throw AlbumError(.albumMissing) }
             try album.finishRenaming()
-            return try body(album, steps)
+            return try body(&album, steps)
         }
     }
 
@@ -504,8 +502,8 @@ struct FolderMarker: Equatable {
         obstacle: .markerDamaged
     )
 
-    /// Makes a directory a root, unless another process has already done so. Returns the existing marker.
-    static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) -> FolderMarker {
+    /// Makes a directory a root, unless another process has already done so.
+    static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) {
         let id = UUID().uuidString.lowercased()
         let marker: JSONObject = [
             "format": .string(format), "version": .integer(version), "id": .string(id),
@@ -516,7 +514,5 @@ struct FolderMarker: Equatable {
         } catch {
             guard error.kind == .exists else { throw AlbumError(error) }
         }
-        guard let marker = try read(in: root) else { throw unrecognized }
-        return marker
     }
 }
