@@ -281,7 +281,7 @@ struct TapeExportRun: Sendable {
     /// Warns about missing originals. The output still contains them, since they may be available again by the time the
     /// output is used.
     private func warnOfMissing(_ clips: [ClipRecord], except silent: SilentDirectories) async throws(TapesError) {
-        let missing = try await session.editor.missingOriginals(of: clips, except: silent)
+        let missing = try await OriginalReading.missing(among: clips.compactMap(\.source), except: silent)
         let count = clips.count { clip in clip.source.map(missing.contains) ?? false }
         guard count > 0 else { return }
         console.warning(

@@ -81,7 +81,7 @@ struct TapeView: Sendable {
         self.clips = clips
         link = try service.knownLink(of: tape.id)
         hasAlbums = service.policy.isEnabled
-        let missing = try await session.editor.missingOriginals(of: clips)
+        let missing = try await OriginalReading.missing(among: clips.compactMap(\.source))
         offline = Set(clips.filter { clip in clip.source.map(missing.contains) ?? true }.map(\.id))
         let isFolder = service.library.kind == "folder"
         findings = isFolder ? try await service.look(at: tape, clips) : nil

@@ -111,7 +111,7 @@ enum ClipMedium {
 }
 
 /// Reads originals without waiting indefinitely for a file system (rule R14).
-enum OriginalReading {
+package enum OriginalReading {
     struct Original: Sendable {
         var status: FileIdentity
         /// nil if not requested.
@@ -139,18 +139,11 @@ enum OriginalReading {
         }
     }
 
-    /// Whether there is a regular file at a path; nil if its file system does not respond.
-    ///
-    /// - Throws: `.cancelled`.
-    static func isPresent(_ path: [UInt8]) async throws(TapesError) -> Bool? {
-        try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
-    }
-
     /// The paths without a regular file. If the file system of a directory does not respond, all paths in it count as
     /// present. `silent` contains the directories that are known not to respond; if nil, they are determined.
     ///
     /// - Throws: `.cancelled`.
-    static func missing(
+    package static func missing(
         among paths: [[UInt8]],
         except silent: SilentDirectories? = nil
     ) async throws(TapesError) -> Set<[UInt8]> {
@@ -243,9 +236,6 @@ enum AbsolutePath {
         let isDirectoryWanted = whole.last == slash && !kept.isEmpty
         return joined(kept) + (isDirectoryWanted ? [slash] : [])
     }
-
-    /// The current directory; nil if it was removed.
-    static var currentDirectory: [UInt8]? { CurrentDirectory.path }
 
     private static func joined(_ parts: [[UInt8]]) -> [UInt8] {
         parts.isEmpty ? [UInt8(ascii: "/")] : parts.flatMap { [UInt8(ascii: "/")] + $0 }

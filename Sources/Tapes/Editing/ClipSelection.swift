@@ -1,17 +1,11 @@
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 // Selects a clip from user input.
 extension TapeEditor {
     /// The only clip of a tape with this number (`2` or `#2`; the first clip is 1), file name, path, ID, or ID prefix
-    /// of at least 4 characters.
-    ///
-    /// - Throws: `TapesError` `.clipNotFound` (with the IDs if several match), `.storeUnusable`.
-    public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
-        try clip(named: Array(name.utf8), of: tape)
-    }
-
-    /// Like `clip(named:of:)` with a string, for a name as bytes: file names need not be UTF-8.
+    /// of at least 4 characters. The name is given as bytes: file names need not be UTF-8.
     ///
     /// - Throws: `TapesError` `.clipNotFound` (with the IDs if several match), `.storeUnusable`.
     public func clip(named name: [UInt8], of tape: TapeRecord) throws(TapesError) -> ClipRecord {
@@ -19,7 +13,7 @@ extension TapeEditor {
         let text = String(decoding: name, as: UTF8.self)
         let (number, id) = (Self.number(in: name), text.lowercased())
         let path =
-            name.contains(UInt8(ascii: "/")) ? AbsolutePath.of(name, in: AbsolutePath.currentDirectory ?? []) : nil
+            name.contains(UInt8(ascii: "/")) ? AbsolutePath.of(name, in: CurrentDirectory.path ?? []) : nil
         let matches = clips.filter { clip in
             if clip.position + 1 == number || clip.id == id { return true }
             if id.utf8.count >= 4, clip.id.hasPrefix(id) { return true }

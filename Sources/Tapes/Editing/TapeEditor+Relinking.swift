@@ -114,7 +114,7 @@ private struct OriginalSearch {
         below directories: [[UInt8]]
     ) async throws(TapesError) -> [Int64: [[UInt8]]] {
         var files: [Int64: [[UInt8]]] = [:]
-        let current = AbsolutePath.currentDirectory ?? []
+        let current = CurrentDirectory.path ?? []
         for directory in directories {
             let found = try await OriginalReading.bounded { steps throws(AlbumError) in
                 var cancelled: AlbumError?

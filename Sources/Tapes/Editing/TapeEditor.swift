@@ -121,7 +121,7 @@ extension TapeEditor {
     ///
     /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
     public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {
-        guard !path.isEmpty, let directory = path.first == UInt8(ascii: "/") ? [] : AbsolutePath.currentDirectory else {
+        guard !path.isEmpty, let directory = path.first == UInt8(ascii: "/") ? [] : CurrentDirectory.path else {
             throw TapesError(.fileNotFound, path: path)
         }
         let absolute = AbsolutePath.of(path, in: directory)
@@ -173,18 +173,6 @@ extension TapeEditor {
             if let found { current[index].durationMilliseconds = found.durationMilliseconds }
         }
         return current
-    }
-
-    /// The paths of originals whose files are missing. Files on a file system that does not respond within 30 seconds
-    /// count as present (rule R14). `silent` contains the directories that are known not to respond; if nil, they are
-    /// determined.
-    ///
-    /// - Throws: `TapesError` `.cancelled`.
-    package func missingOriginals(
-        of clips: [ClipRecord],
-        except silent: SilentDirectories? = nil
-    ) async throws(TapesError) -> Set<[UInt8]> {
-        try await OriginalReading.missing(among: clips.compactMap(\.source), except: silent)
     }
 
     private func clip(_ absolute: [UInt8], as path: [UInt8], prefix: [UInt8]) throws(TapesError) -> ClipRecord {

@@ -85,7 +85,8 @@ public struct ClipMedia: Sendable, Equatable {
         _ workplace: RenderWorkplace,
         _ ffmpeg: FFmpeg
     ) async throws(TapesError) -> ClipMedia? {
-        guard try await OriginalReading.isPresent(path) == true else { return nil }
+        let isPresent = try await OriginalReading.bounded { _ in FileIdentity(ofRegularFile: path) != nil }
+        guard isPresent == true else { return nil }
         do throws(TapesError) {
             let input = try await BlockingWork.run { () throws(TapesError) in
                 try TapesError.writing(workplace.link(to: path, number: number))

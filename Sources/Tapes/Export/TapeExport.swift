@@ -44,9 +44,6 @@ public enum TapeExport: String, Sendable, CaseIterable {
             return Array((TapeTimeline(tape: tape, clips: clips, media: media).value.indented + "\n").utf8)
         }
     }
-
-    /// The extension of the file, including the dot.
-    public var fileExtension: String { "." + rawValue }
 }
 
 extension ClipRecord {

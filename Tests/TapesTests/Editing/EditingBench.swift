@@ -79,3 +79,9 @@ func tapesErrorCode(_ body: () throws -> Void) -> OutcomeCode? {
         return (error as? TapesError)?.code
     }
 }
+
+extension TapeEditor {
+    func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
+        try clip(named: Array(name.utf8), of: tape)
+    }
+}

@@ -77,7 +77,6 @@ import Testing
             let error = #expect(throws: TapesError.self) { try format.bytes(of: ExportFixtures.tape(), clips: clips) }
             #expect(error?.code == .nothingToExport)
         }
-        #expect(format.fileExtension == ".\(format)")
     }
 
     @Test(

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 /// Files left by renderings whose process was killed: a directory of parts and the draft of the video, both in the
 /// directory of the target, and a directory of links to the originals in the system's temporary directory.
@@ -22,7 +23,7 @@ public struct RenderLeftovers: Sendable {
 
     /// The directories used by a rendering, as stored in a mark.
     static func places(_ directories: TargetDirectory...) -> [[UInt8]] {
-        let current = AbsolutePath.currentDirectory ?? []
+        let current = CurrentDirectory.path ?? []
         return directories.map { AbsolutePath.of($0.path, in: current) }
     }
 
