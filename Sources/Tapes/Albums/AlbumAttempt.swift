@@ -243,7 +243,7 @@ extension AlbumAttempt {
 
     private mutating func makeAlbum(_ opened: OpenLibrary) async throws {
         if let marked = try await albumLeftBehind(opened) {
-            try use(albumLink(marked, opened))
+            try use(service.link(tape.id, marked, opened))
             report(.reuse, "found by its marker")
             return
         }
@@ -262,7 +262,7 @@ extension AlbumAttempt {
         }
         TapeFailpoint.albumCreated.reach()
         isCreated = true
-        try use(albumLink(made, opened))
+        try use(service.link(tape.id, made, opened))
         TapeFailpoint.linkKept.reach()
         report(.create, try namesakes(of: made, opened), details: made.title)
     }
@@ -292,19 +292,6 @@ extension AlbumAttempt {
         try service.store.removeAlbumIntent(of: tape.id, in: opened.id)
     }
 
-    private func albumLink(_ made: MadeAlbum, _ opened: OpenLibrary) -> AlbumLink {
-        AlbumLink(
-            tapeID: tape.id,
-            libraryID: opened.id,
-            albumID: made.id,
-            titleAtCreation: made.title,
-            ownerID: made.ownerID,
-            hint: made.hint,
-            createdAt: service.now(),
-            verifiedAt: service.now()
-        )
-    }
-
     /// Commits the link; if it is new or in a different library, all clips become pending again.
     private mutating func use(_ link: AlbumLink) throws {
         guard try service.store.keep(link) else {
@@ -320,7 +307,6 @@ extension AlbumAttempt {
         let others = links.filter { $0.titleAtCreation == made.title && $0.albumID != made.id }.map(\.albumID)
         return others.isEmpty ? "" : "other albums with this title: \(others.joined(separator: ", "))"
     }
-
 }
 
 // Steps 7 and 8 of rule R2: every pending clip is added to the album, with its own result (trap 5).

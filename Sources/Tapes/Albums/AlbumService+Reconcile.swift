@@ -110,7 +110,6 @@ extension AlbumService {
         }
         return presence
     }
-
 }
 
 extension ReconcileOutcome {

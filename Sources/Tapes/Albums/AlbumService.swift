@@ -307,20 +307,26 @@ extension AlbumService {
         }
         switch presence {
         case .found(let title, let hint, _):
-            return AlbumLink(
-                tapeID: tapeID,
-                libraryID: opened.id,
-                albumID: albumID,
-                titleAtCreation: title,
-                hint: hint,
-                createdAt: now(),
-                verifiedAt: now()
-            )
+            return link(tapeID, MadeAlbum(id: albumID, title: title, hint: hint), opened)
         case .missing: throw TapesError(.albumNotFound, value: albumID)
         case .damaged(let detail):
             throw TapesError(.libraryUnusable, value: albumID, underlying: AlbumError(.albumDamaged, detail: detail))
         case .unknown: throw TapesError(.libraryUnusable, detail: "reading albums is not permitted", value: albumID)
         }
+    }
+
+    /// The link of a tape to an album that was just created or found.
+    func link(_ tapeID: String, _ album: MadeAlbum, _ opened: OpenLibrary) -> AlbumLink {
+        AlbumLink(
+            tapeID: tapeID,
+            libraryID: opened.id,
+            albumID: album.id,
+            titleAtCreation: album.title,
+            ownerID: album.ownerID,
+            hint: album.hint,
+            createdAt: now(),
+            verifiedAt: now()
+        )
     }
 
     /// Removes the link between a tape and its album in this library; the album itself is not changed. Returns nil if

@@ -162,11 +162,6 @@ final class ImmichSession: Sendable {
     func learn(_ change: (inout Knowledge) -> Void) {
         knowledge.withLock { change(&$0) }
     }
-
-    /// Clears the permissions: a response contradicts them, or the user requests a new check.
-    func forgetGrant() {
-        learn { $0.grant = nil }
-    }
 }
 
 /// An error response (tapes contract 6.4). Parsed leniently: version 3 sends a string, version 2 a string or an array

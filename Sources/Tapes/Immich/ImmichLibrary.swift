@@ -116,7 +116,7 @@ public struct ImmichLibrary: AlbumLibrary {
     ///
     /// - Throws: `AlbumError` if the server cannot be queried.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
-        session.forgetGrant()
+        session.learn { $0.grant = nil }
         var access = try await access(level)
         switch access.state {
         case .limited(let missing):
@@ -235,7 +235,7 @@ extension ImmichLibrary {
     /// Clears the permissions if a response contradicts them.
     func noteRefusal(_ error: AlbumError) {
         switch error.kind {
-        case .unauthorized, .insufficient: session.forgetGrant()
+        case .unauthorized, .insufficient: session.learn { $0.grant = nil }
         default: break
         }
     }
