@@ -9,7 +9,7 @@ import Testing
 /// Short films, created and inspected with the installed ffmpeg.
 struct FilmKit {
     static let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    static let isInstalled = (try? FFmpeg(searchPath: searchPath).requirePrograms()) != nil
+    static let isInstalled = (try? FFmpeg(searchPath: searchPath).require("ffmpeg", "ffprobe")) != nil
     static let requirement: Comment = "requires ffmpeg and ffprobe: scripts/setup.sh test"
 
     let home: TemporaryDirectory

@@ -19,13 +19,8 @@ struct FFmpeg: Sendable {
     }
 
     /// - Throws: `.programMissing` with the name of a missing program.
-    func requirePrograms() throws(TapesError) {
-        for name in ["ffmpeg", "ffprobe"] { try require(name) }
-    }
-
-    /// - Throws: `.programMissing`.
-    func require(_ name: String) throws(TapesError) {
-        guard ProgramRun([name], searchPath: searchPath).isFound else { throw Self.missing(name) }
+    func require(_ names: String...) throws(TapesError) {
+        for name in names where !ProgramRun([name], searchPath: searchPath).isFound { throw Self.missing(name) }
     }
 
     /// Runs ffmpeg until it exits. Cancellation kills it: its output is then useless, and a graceful exit may take a

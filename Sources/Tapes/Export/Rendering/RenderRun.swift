@@ -13,11 +13,7 @@ struct RenderRun: Sendable {
     let progress: (@Sendable (Int64, Int64) -> Void)?
 
     func make() async throws(TapesError) {
-        let reader = RenderClipReader(
-            tape: tape,
-            ffmpeg: ffmpeg,
-            workplace: workplace
-        )
+        let reader = RenderClipReader(tape: tape, ffmpeg: ffmpeg, workplace: workplace)
         let rendered = try await reader.read(clips)
         let plan = RenderPlan(tape: tape, lengths: rendered.map(\.length), format: format)
         guard plan.frameCount > 0 else {

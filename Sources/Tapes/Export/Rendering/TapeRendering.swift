@@ -66,7 +66,7 @@ public struct TapeRendering: Sendable {
         let ffmpeg = FFmpeg(searchPath: searchPath)
         let protected = originals + clips.flatMap { [$0.source, $0.pairedSource].compactMap { $0 } }
         let (place, workplace) = try await BlockingWork.run { () throws(TapesError) in
-            try ffmpeg.requirePrograms()
+            try ffmpeg.require("ffmpeg", "ffprobe")
             let place = try RenderTarget(target, replacing: options.isReplacing, originals: protected)
             for clip in shown { try Self.requireOriginal(clip) }
             return (place, try TapesError.writing(RenderWorkplace(beside: place.directory, marking: directory)))
@@ -98,7 +98,7 @@ public struct TapeRendering: Sendable {
         let shown = try Self.clipsWithFiles(clips, of: tape)
         let ffmpeg = FFmpeg(searchPath: searchPath)
         let workplace = try await BlockingWork.run { () throws(TapesError) in
-            try ffmpeg.requirePrograms()
+            try ffmpeg.require("ffmpeg", "ffprobe")
             for clip in shown { try Self.requireOriginal(clip) }
             return try RenderWorkplace.temporary(marking: directory)
         }
