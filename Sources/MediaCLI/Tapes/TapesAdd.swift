@@ -329,15 +329,13 @@ struct AddedClip: Sendable {
 
 extension AddedClip: RunItem {
     var json: JSONObject {
-        let isKept = state == .added
+        let kept = state == .added ? clip : nil
         return [
             "path": .path(path), "path_base64": .pathBase64(path), "state": .string(state.rawValue),
-            "clip_id": isKept ? JSONValue(clip?.id) : .null, "position": isKept ? JSONValue(clip?.position) : .null,
-            "number": isKept ? JSONValue(clip?.number) : .null,
+            "clip_id": JSONValue(kept?.id), "position": JSONValue(kept?.position), "number": JSONValue(kept?.number),
             "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),
-            "association": isKept ? JSONValue(clip?.association.rawValue) : .null,
-            "reason": isKept ? JSONValue(clip?.reason?.rawValue) : .null, "exit_code": .exitCode(exitCode),
-            "error": .error(error),
+            "association": JSONValue(kept?.association.rawValue), "reason": JSONValue(kept?.reason?.rawValue),
+            "exit_code": .exitCode(exitCode), "error": .error(error),
         ]
     }
 

@@ -181,7 +181,7 @@ struct TapeExportRun: Sendable {
     ) async throws -> SilentDirectories {
         let target = target
         let isExisting = await BlockingWork.run { target.map { FileIdentity(ofRegularFile: $0) != nil } ?? false }
-        let originals = clips.flatMap { [$0.source, $0.pairedSource].compactMap(\.self) }
+        let originals = clips.flatMap(\.originals)
         let console = console
         let silent = try await session.editor.silentDirectories(of: originals + (isExisting ? all : [])) { waiting in
             console.note("waiting up to 30 s for the file system of \(Self.words(for: waiting))")
@@ -204,7 +204,7 @@ struct TapeExportRun: Sendable {
 
     /// - Throws: `TapesError` `.fileUnreadable` for a clip whose file system does not respond: a video needs its content.
     private func requireResponse(_ clips: [ClipRecord], _ silent: SilentDirectories) throws(TapesError) {
-        for path in clips.flatMap({ [$0.source, $0.pairedSource].compactMap(\.self) }) where silent.contains(path) {
+        for path in clips.flatMap(\.originals) where silent.contains(path) {
             throw TapesError(.fileUnreadable, detail: "its file system does not respond", path: path)
         }
     }
@@ -219,9 +219,7 @@ struct TapeExportRun: Sendable {
         except silent: SilentDirectories
     ) async throws -> AlbumOutcome? {
         let isTimeline = format == .otio && !isDryRun
-        let responding = clips.filter { clip in
-            ![clip.source, clip.pairedSource].compactMap(\.self).contains(where: silent.contains)
-        }
+        let responding = clips.filter { !$0.originals.contains(where: silent.contains) }
         let media = try await self.media(of: isTimeline ? responding : [])
         let bytes = try format.bytes(of: tape, clips: clips, media: media)
         try await warnOfMissing(clips, except: silent)

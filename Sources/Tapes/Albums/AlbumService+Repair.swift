@@ -147,11 +147,9 @@ extension AlbumService {
         hasAlbum: Bool
     ) async throws(TapesError) -> [AlbumFinding] {
         let needed = needingOriginals(clips, hasAlbum: hasAlbum)
-        let missing = try await OriginalReading.missing(
-            among: needed.flatMap { [$0.source, $0.pairedSource].compactMap(\.self) }
-        )
+        let missing = try await OriginalReading.missing(among: needed.flatMap(\.originals))
         return needed.flatMap { clip in
-            [clip.source, clip.pairedSource].compactMap(\.self).filter(missing.contains).map {
+            clip.originals.filter(missing.contains).map {
                 AlbumFinding(kind: .originalMissing, clip: clip, path: $0)
             }
         }

@@ -378,6 +378,9 @@ extension TapeEditor {
 }
 
 extension ClipRecord {
+    /// The paths of the clip's files: the original, and the video of a live photo.
+    package var originals: [[UInt8]] { [source, pairedSource].compactMap(\.self) }
+
     /// Whether the clip's file has not changed since its checksums were computed.
     func isUnchanged(_ status: FileIdentity) -> Bool {
         size == status.size && modifiedNanoseconds == status.modificationNanoseconds

@@ -64,7 +64,7 @@ public struct TapeRendering: Sendable {
         let format = try RenderFormat(tape.orientation, options)
         let shown = try Self.clipsWithFiles(clips, of: tape)
         let ffmpeg = FFmpeg(searchPath: searchPath)
-        let protected = originals + clips.flatMap { [$0.source, $0.pairedSource].compactMap { $0 } }
+        let protected = originals + clips.flatMap(\.originals)
         let (place, workplace) = try await BlockingWork.run { () throws(TapesError) in
             try ffmpeg.require("ffmpeg", "ffprobe")
             let place = try RenderTarget(target, replacing: options.isReplacing, originals: protected)
