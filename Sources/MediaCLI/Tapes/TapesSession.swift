@@ -133,14 +133,14 @@ struct TapesSession: Sendable {
             picturesDirectory: pictures,
             isConfigured: named != nil || isConfirmed
         )
-        if isConfirmed {
-            return FolderLibrary(root: root, directory: directory, store: store) { _ in true }
-        }
         // A missing library, possibly on an unmounted disk, is not created again without confirmation (trap 1).
-        guard settings.prompter.isAllowed else {
-            return FolderLibrary(root: root, directory: directory, store: store)
+        var confirm: (@Sendable ([UInt8]) async -> Bool)?
+        if isConfirmed {
+            confirm = { _ in true }
+        } else if settings.prompter.isAllowed {
+            confirm = { await mayMake($0) }
         }
-        return FolderLibrary(root: root, directory: directory, store: store) { path in await mayMake(path) }
+        return FolderLibrary(root: root, directory: directory, store: store, confirm: confirm)
     }
 
     private func mayMake(_ root: [UInt8]) async -> Bool {

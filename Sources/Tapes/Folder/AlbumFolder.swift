@@ -68,15 +68,10 @@ struct AlbumFolder {
 
     /// Throws if a newer version has written the album.
     func checkIsOurs() throws(AlbumError) {
-        guard !manifest.isNewer, !root.marker.isNewer else {
-            throw AlbumError(
-                .insufficient(["write"]),
-                detail: manifest.isNewer
-                    ? "a newer version of mediactl wrote the album in format \(manifest.version)"
-                    : root.marker.newerDetail,
-                obstacle: .newerVersion
-            )
+        guard !manifest.isNewer else {
+            throw OpenRoot.newer("a newer version of mediactl wrote the album in format \(manifest.version)")
         }
+        try root.checkIsOurs()
     }
 
     var targets: LinkTarget { LinkTarget(folder: path, pictures: reachablePictures) }

@@ -270,13 +270,7 @@ extension FolderLibrary {
     /// Creates a new folder with a manifest.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
         try await alone { root, _ throws(AlbumError) in
-            guard !root.marker.isNewer else {
-                throw AlbumError(
-                    .insufficient(["write"]),
-                    detail: root.marker.newerDetail,
-                    obstacle: .newerVersion
-                )
-            }
+            try root.checkIsOurs()
             return Self.made(try AlbumFolder.make(title: title, tapeID: tapeID, in: root, at: now()))
         }
     }

@@ -11,6 +11,15 @@ struct OpenRoot {
     /// deleted.
     let isExpected: Bool
 
+    /// Throws if a newer version has written the library.
+    func checkIsOurs() throws(AlbumError) {
+        if marker.isNewer { throw Self.newer(marker.newerDetail) }
+    }
+
+    static func newer(_ detail: String) -> AlbumError {
+        AlbumError(.insufficient(["write"]), detail: detail, obstacle: .newerVersion)
+    }
+
     /// Finds an album (contract section 5, finding) by the ID in its manifest: at its last known path, of which only the
     /// last component is used, and unless `isSearching` is false, elsewhere. Returns nil if the expected library has no
     /// such album; throws if that is uncertain.
