@@ -219,6 +219,7 @@ extension FolderLibrary {
     public func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError) {
         let names = Set(leftovers.compactMap(\.path?.nameOfPath))
         try await alone { root, steps throws(AlbumError) in
+            try root.checkIsOurs()
             for name in try emptyFolders(root) where names.contains(name) {
                 try steps.next()
                 try AlbumError.accessing(root.removeEmptyFolder(name))

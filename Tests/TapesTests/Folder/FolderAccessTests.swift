@@ -113,6 +113,13 @@ import Testing
         #expect(created == .insufficient(["write"]))
         let added = try await albumErrorKind { try await fixture.add([[0x2f, 0x61]], to: album) }
         #expect(added == .insufficient(["write"]))
+        let half = fixture.root + "/Tapes – Half"
+        try makeDirectory(half)
+        try fixture.write("{", to: half + "/.mediactl-album.json.mediactl-part")
+        let leftovers = try await fixture.library.leftovers()
+        #expect(leftovers.map(\.kind) == [.emptyFolder])
+        let removed = try await albumErrorKind { try await fixture.library.removeLeftovers(leftovers) }
+        #expect(removed == .insufficient(["write"]) && fixture.exists(half))
     }
 
     // MARK: Rights
