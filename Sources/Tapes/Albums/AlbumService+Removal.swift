@@ -107,6 +107,7 @@ extension AlbumService {
             outcome.state = .partly
             outcome.reason = failure.reason
             outcome.detail = failure.detail
+            outcome.obstacle = failure.obstacle
         }
         return outcome
     }

@@ -233,6 +233,16 @@ import Testing
         #expect(try bench.clips(id).isEmpty)
     }
 
+    @Test("an album that a newer version wrote has its own remedy if only its order cannot be updated")
+    func removeFromNewer() async throws {
+        let (bench, id) = try await AlbumBench.withAlbum("Summer", ["a", "b"])
+        bench.library.configure {
+            $0.failures["arrange"] = [AlbumError(.insufficient(["write"]), obstacle: .newerVersion)]
+        }
+        let outcome = try await remove(["/a"], of: id, bench, bench.service(AlbumBench.deleting))
+        #expect(outcome.state == .partly && outcome.obstacle == .newerVersion)
+    }
+
     @Test("a removal that is canceled while another process works on the album removes nothing")
     func removalCancelledWaiting() async throws {
         let (bench, id) = try await AlbumBench.withAlbum()
