@@ -6,22 +6,16 @@ extension PushRun {
     /// Reports photos that were deleted on the server, and copies that changed since they were uploaded or downloaded.
     /// The bytes of `missing` are not on the server; `known` contains the indexed photos with these bytes. Returns the
     /// photos to upload.
-    func admit(
-        _ missing: [PhotoToSend],
-        _ known: [String: PhotoRecord],
-        _ block: inout PushBlock
-    ) async throws -> [PhotoToSend] {
+    func admit(_ missing: [PhotoToSend], _ known: [String: PhotoRecord]) async throws -> [PhotoToSend] {
         guard !missing.isEmpty else { return [] }
-        let rest = try await withoutDeleted(missing, known, &block)
-        return try await withoutRecognized(try await withoutChanged(rest, &block), &block)
+        return try await withoutRecognized(withoutChanged(withoutDeleted(missing, known)))
     }
 
     // MARK: Deleted on the server
 
     private func withoutDeleted(
         _ photos: [PhotoToSend],
-        _ known: [String: PhotoRecord],
-        _ block: inout PushBlock
+        _ known: [String: PhotoRecord]
     ) async throws -> [PhotoToSend] {
         var deletions: [String: PhotoDeletion] = [:]
         // An incremental pull does not list deletions (photosync contract section 5).
@@ -45,15 +39,14 @@ extension PushRun {
                 rest.append(photo)
             }
         }
-        try await endDeleted(held, &block)
+        try await endDeleted(held)
         return rest
     }
 
-    func endDeleted(_ photos: [(PhotoToSend, PhotoDeletion)], _ block: inout PushBlock) async throws {
+    func endDeleted(_ photos: [(PhotoToSend, PhotoDeletion)]) async throws {
         if !options.isDryRun { try await own.store(photos.map(\.1)) }
         for (photo, deletion) in photos {
             end(photo, deletion.state == .accepted ? .forgotten : .deleted, photoID: deletion.photoID)
-            block.close(photo)
         }
     }
 
@@ -68,20 +61,15 @@ extension PushRun {
 
     // MARK: Changed copies
 
-    private func withoutChanged(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws -> [PhotoToSend] {
+    private func withoutChanged(_ photos: [PhotoToSend]) async throws -> [PhotoToSend] {
         guard !options.sendsChanged, !photos.isEmpty else { return photos }
         let digests = Dictionary(photos.map { ($0.candidate.absolutePath, $0.digest.sha256) }) { first, _ in first }
         let changed = try await own.changedCopies(digests)
-        var rest: [PhotoToSend] = []
-        for photo in photos {
-            guard let copy = changed[photo.candidate.absolutePath] else {
-                rest.append(photo)
-                continue
-            }
+        return photos.filter { photo in
+            guard let copy = changed[photo.candidate.absolutePath] else { return true }
             endChanged(photo, photoID: copy.photoID)
-            block.close(photo)
+            return false
         }
-        return rest
     }
 
     /// Marks empty files that had content when they were uploaded or downloaded. Such files cannot be uploaded even on

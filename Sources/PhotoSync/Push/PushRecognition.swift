@@ -19,7 +19,7 @@ extension PushRun {
     ///
     /// - Returns: The photos to upload.
     /// - Throws: Errors from the stores.
-    func withoutRecognized(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws -> [PhotoToSend] {
+    func withoutRecognized(_ photos: [PhotoToSend]) async throws -> [PhotoToSend] {
         let stamped = await Self.stamped(photos)
         let ids = Array(Set(stamped.map(\.id)))
         guard !ids.isEmpty else { return photos }
@@ -38,22 +38,18 @@ extension PushRun {
                 where known.isEmpty || known.contains(file.photo.digest.sha256):
                     present.append((file.photo, record))
                 case .success where options.sendsChanged: break
-                case .success:
-                    endChanged(file.photo, photoID: file.id)
-                    block.close(file.photo)
+                case .success: endChanged(file.photo, photoID: file.id)
                 case .failure(let error):
                     // Fails the file, since it may be a copy and must not be uploaded as a new photo.
                     end(file.photo.failed(error.at(file.photo.candidate.path), photoID: file.id))
-                    block.close(file.photo)
                 }
             } else if let deletion = deletions[file.id], !isSentAgain(file.photo, deletion) {
                 deleted.append((file.photo, deletion))
             }
         }
-        try await endDeleted(deleted, &block)
-        try await endPresent(present, &block)
-        let closed = Set(photos.map(\.candidate.path)).subtracting(block.open.map(\.candidate.path))
-        return photos.filter { !closed.contains($0.candidate.path) }
+        try await endDeleted(deleted)
+        try await endPresent(present)
+        return photos.filter(isOpen)
     }
 
     private static func stamped(_ photos: [PhotoToSend]) async -> [StampedFile] {

@@ -25,6 +25,10 @@ final class PushRun {
     /// Result of the first file with each content; used for other files with the same bytes.
     var fileOutcomes: [String: FileOutcome] = [:]
     private var repeats: [PhotoToSend] = []
+    /// The photos of the current block.
+    private var block: [PhotoToSend] = []
+    /// The paths of those that have a result or are tracked elsewhere.
+    private var closed: Set<[UInt8]> = []
     var unconfirmed: [SentPhoto] = []
     /// Whether an upload in this run was in the user's own listing (photosync contract 3.5).
     var isOwnershipVerified = false
@@ -135,48 +139,50 @@ final class PushRun {
 
     /// Checks photos with new bytes on the server, and uploads the missing ones.
     func process(_ photos: [PhotoToSend]) async throws {
-        var block = PushBlock(photos)
+        (block, closed) = (photos, [])
         do {
-            try await process(&block)
+            try await processBlock()
         } catch {
-            endCanceled(block.open, because: error)
+            endCanceled(block.filter(isOpen), because: error)
             throw error
         }
     }
 
-    private func process(_ block: inout PushBlock) async throws {
-        guard !block.open.isEmpty else { return }
+    func isOpen(_ photo: PhotoToSend) -> Bool { !closed.contains(photo.candidate.path) }
+
+    private func processBlock() async throws {
+        guard !block.isEmpty else { return }
         try stopIfRequested()
-        let known = try await own.known(block.open.map(\.digest.sha256))
+        let known = try await own.known(block.map(\.digest.sha256))
         // An incremental pull does not list deletions (contract section 5), so photos in the index may be gone.
         let existing = try await account.client.existing(
-            Array(Set(block.open.map(\.digest.sha256)).union(known.values.map(\.sha256))),
+            Array(Set(block.map(\.digest.sha256)).union(known.values.map(\.sha256))),
             control: control
         )
         let present = try await stillListed(
-            block.open.compactMap { photo -> (PhotoToSend, PhotoRecord)? in
+            block.compactMap { photo -> (PhotoToSend, PhotoRecord)? in
                 guard let record = known[photo.digest.sha256], existing.contains(record.sha256) else { return nil }
                 return (photo, record)
             }
         )
-        try await endPresent(present, &block)
-        let foreign = block.open.filter { existing.contains($0.digest.sha256) }
-        let missing = try await admit(block.open.filter { !existing.contains($0.digest.sha256) }, known, &block)
+        try await endPresent(present)
+        let rest = block.filter(isOpen)
+        let foreign = rest.filter { existing.contains($0.digest.sha256) }
+        let missing = try await admit(rest.filter { !existing.contains($0.digest.sha256) }, known)
         report.progress { progress in
             progress.filesToSend += missing.count
             progress.bytesToSend += missing.reduce(0) { $0 + $1.digest.identity.size }
         }
         if options.isDryRun {
-            for photo in missing { endPlanned(photo, &block) }
+            for photo in missing { endPlanned(photo) }
             let listed = try await own.listed(foreign.map(\.digest.sha256), control: control)
             for photo in foreign {
                 let record = listed[photo.digest.sha256]
                 end(photo, record == nil ? .foreign : .present, photoID: record?.id)
-                block.close(photo)
             }
         } else {
-            try await send(missing, &block)
-            try await confirm(foreign, &block)
+            try await send(missing)
+            try await confirm(foreign)
         }
     }
 
@@ -202,8 +208,7 @@ final class PushRun {
 
     private func finish() async throws {
         while true {
-            var nothing = PushBlock([])
-            try await confirm([], &nothing)
+            try await confirm([])
             for sent in unconfirmed {
                 endUnconfirmed(sent, error: PhotoSyncError(.notOwned).with(\.photoID, sent.receipt.id))
             }
@@ -257,6 +262,7 @@ final class PushRun {
 
     /// Reports a file. The result of the first file with these bytes is kept, unless no upload succeeded.
     func end(_ item: PushItem) {
+        closed.insert(item.path)
         if let sha256 = item.sha256 {
             switch fileOutcomes[sha256]?.state {
             case nil, .cancelled, .failed, .changed, .deleted, .forgotten:
@@ -271,32 +277,14 @@ final class PushRun {
         end(sent.item(.unconfirmed, photoID: sent.receipt.id, error: error))
     }
 
-    private func endPlanned(_ photo: PhotoToSend, _ block: inout PushBlock) {
-        let path = photo.candidate.path
-        let date = Result { () throws(PhotoSyncError) in try PhotoDate.of(path: path) }
+    private func endPlanned(_ photo: PhotoToSend) {
         var item = photo.item(.planned)
-        switch date {
-        case .success(let takenAt): item.takenAt = takenAt
-        case .failure(let error): (item.state, item.error) = (.failed, error)
+        do throws(PhotoSyncError) {
+            item.takenAt = try PhotoDate.of(path: photo.candidate.path)
+        } catch {
+            (item.state, item.error) = (.failed, error)
         }
         end(item)
-        block.close(photo)
-    }
-}
-
-struct PushBlock {
-    private let photos: [PhotoToSend]
-    private var closed: Set<[UInt8]> = []
-
-    init(_ photos: [PhotoToSend]) {
-        self.photos = photos
-    }
-
-    var open: [PhotoToSend] { photos.filter { !closed.contains($0.candidate.path) } }
-
-    /// Removes a photo that has a result or is tracked elsewhere.
-    mutating func close(_ photo: PhotoToSend) {
-        closed.insert(photo.candidate.path)
     }
 }
 
@@ -305,7 +293,7 @@ extension PushRun {
     /// `existing` are owned by the user if they are listed, otherwise by another user or no one (trap 11).
     ///
     /// - Throws: Errors from the pull; all photos then remain pending.
-    func confirm(_ existing: [PhotoToSend], _ block: inout PushBlock) async throws {
+    func confirm(_ existing: [PhotoToSend]) async throws {
         guard !unconfirmed.isEmpty || !existing.isEmpty else { return }
         try await pull()
         try await confirmSent()
@@ -316,10 +304,9 @@ extension PushRun {
                 present.append((photo, record))
             } else {
                 end(photo, .foreign)
-                block.close(photo)
             }
         }
-        try await endPresent(present, &block)
+        try await endPresent(present)
     }
 
     /// Reports uploaded photos that are in the listing. Other photos remain pending: rows may appear late (contract
@@ -360,13 +347,12 @@ extension PushRun {
         return sent.item(wasThere ? .present : .uploaded, photoID: record.id)
     }
 
-    func endPresent(_ photos: [(PhotoToSend, PhotoRecord)], _ block: inout PushBlock) async throws {
+    func endPresent(_ photos: [(PhotoToSend, PhotoRecord)]) async throws {
         try await keepCopies(photos)
         for (photo, record) in photos {
             // This run has uploaded the first of several files with the same bytes.
             let isRepeat = fileOutcomes[photo.digest.sha256]?.state == .uploaded
             end(photo, isRepeat ? .duplicate : .present, photoID: record.id)
-            block.close(photo)
         }
     }
 
@@ -391,19 +377,19 @@ extension PushRun {
 extension PushRun {
     /// Uploads missing photos: sequentially until one is in the user's own listing, then in parallel.
     ///
-    /// - Throws: The error that ends the run; files that were not started remain pending in the block.
-    func send(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws {
+    /// - Throws: The error that ends the run; files that were not started remain open.
+    func send(_ photos: [PhotoToSend]) async throws {
         var waiting = photos[...]
         while !isOwnershipVerified, let photo = waiting.popFirst() {
             let before = try await account.client.status(device: account.deviceID).totalPhotos
             let outcome = await sender.send(photo)
-            try take(photo, outcome, &block)
+            try take(photo, outcome)
             if case .success(let sent) = outcome, !sent.receipt.isDuplicate {
                 try await verifyOwnership(of: sent, totalBefore: before)
             }
             try stopIfRequested()
         }
-        try await sendTogether(waiting, &block)
+        try await sendTogether(waiting)
     }
 
     private var sender: PhotoSender {
@@ -416,7 +402,7 @@ extension PushRun {
         )
     }
 
-    private func sendTogether(_ photos: ArraySlice<PhotoToSend>, _ block: inout PushBlock) async throws {
+    private func sendTogether(_ photos: ArraySlice<PhotoToSend>) async throws {
         var waiting = photos
         var ending: (any Error)?
         let sender = sender
@@ -425,7 +411,7 @@ extension PushRun {
             next: { ending == nil && !control.isStopRequested ? waiting.popFirst() : nil },
             ended: { photo, outcome in
                 do {
-                    try take(photo, outcome, &block)
+                    try take(photo, outcome)
                 } catch {
                     ending = ending ?? error
                 }
@@ -436,12 +422,8 @@ extension PushRun {
     }
 
     /// - Throws: The failure, if all other files would fail as well.
-    private func take(
-        _ photo: PhotoToSend,
-        _ outcome: Result<SentPhoto, SendFailure>,
-        _ block: inout PushBlock
-    ) throws(PhotoSyncError) {
-        block.close(photo)
+    private func take(_ photo: PhotoToSend, _ outcome: Result<SentPhoto, SendFailure>) throws(PhotoSyncError) {
+        closed.insert(photo.candidate.path)
         switch outcome {
         case .success(let sent):
             lostInARow = 0
@@ -482,7 +464,6 @@ extension PushRun {
         isOwnershipVerified = true
         try await own.remember(isOwned: true)
     }
-
 }
 
 extension PhotoSyncError {

@@ -182,9 +182,8 @@ extension PushBench {
             PhotoToSend(candidate: PushCandidate(path: path, isNamed: true), digest: try digest.get())
         }
         try await run.pull()
-        var block = PushBlock(photos)
-        try await run.send(photos, &block)
-        try await run.confirm([], &block)
+        try await run.send(photos)
+        try await run.confirm([])
         return Outcome(items: items.value)
     }
 }
