@@ -35,13 +35,10 @@ public struct LegacyClaim: Sendable {
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
     ) async throws -> Int64 {
         let live = try await LiveListing.make(of: account, control: control)
-        let result = try await StoreWork.run {
-            Result { () throws -> Int64 in
-                try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
-                return try live.legacyCount
-            }
+        return try await BlockingWork.run {
+            try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
+            return try live.legacyCount
         }
-        return try result.get()
     }
 
     /// Plans a claim without changing anything.
@@ -91,55 +88,30 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> ClaimResult {
         guard let device = account.deviceID else { throw PhotoSyncError(.noDevice) }
-        var count = ClaimCount(device: device)
-        count.alreadyClaimed = Int64(plan.alreadyClaimed.count)
-        count.failed = Int64(plan.unknown.count)
+        var all: LiveListing?
         switch plan.selection {
-        case .all: return try await claimAll(count, control)
-        case .ids: return try await claim(plan.ids, count, control)
-        }
-    }
-
-    private func claim(
-        _ ids: [String],
-        _ count: ClaimCount,
-        _ control: TransferControl
-    ) async throws(PhotoSyncError) -> ClaimResult {
-        for block in ids.chunks(of: Self.blockSize) {
+        case .all:
+            // The current legacy photos; there may be more than were planned.
+            all = try await LiveListing.make(of: account, control: control)
             guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-            _ = try await account.client.claim(Array(block), device: count.device, control: control)
-            SyncFailpoint.betweenClaims.reach()
-        }
-        SyncFailpoint.afterClaim.reach()
-        return try await counted(count, control) { count, live, index in
-            for block in ids.chunks(of: Self.blockSize) { try count.add(Array(block), live, index) }
-        }
-    }
-
-    private func claimAll(_ count: ClaimCount, _ control: TransferControl) async throws(PhotoSyncError) -> ClaimResult {
-        // The current legacy photos; there may be more than were planned.
-        let before = try await LiveListing.make(of: account, control: control)
-        guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-        _ = try await account.client.claimAll(device: count.device, control: control)
-        SyncFailpoint.afterClaim.reach()
-        return try await counted(count, control) { count, live, index in
-            try before.index.forEachBlock(of: before.server, where: PhotoFilter(origin: .legacy)) { block in
-                try count.add(block.map(\.id), live, index)
+            _ = try await account.client.claimAll(device: device, control: control)
+        case .ids:
+            for block in plan.ids.chunks(of: Self.blockSize) {
+                guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
+                _ = try await account.client.claim(Array(block), device: device, control: control)
+                SyncFailpoint.betweenClaims.reach()
             }
         }
-    }
-
-    /// Lists the server's photos again and counts them with `add`.
-    private func counted(
-        _ count: ClaimCount,
-        _ control: TransferControl,
-        _ add: @escaping @Sendable (inout ClaimCount, LiveListing, SyncIndex) throws -> Void
-    ) async throws(PhotoSyncError) -> ClaimResult {
-        let index = account.index
+        SyncFailpoint.afterClaim.reach()
         let live = try await LiveListing.make(of: account, control: control)
-        let (count, remaining) = try await StoreWork.run {
-            var count = count
-            try add(&count, live, index)
+        let (count, remaining) = try await StoreWork.run { [index = account.index, all] in
+            var count = ClaimCount(device: device)
+            count.alreadyClaimed = Int64(plan.alreadyClaimed.count)
+            count.failed = Int64(plan.unknown.count)
+            try all?.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy)) { block in
+                try count.add(block.map(\.id), live, index)
+            }
+            for block in plan.ids.chunks(of: Self.blockSize) { try count.add(Array(block), live, index) }
             return (count, try live.legacyCount)
         }
         return ClaimResult(
@@ -147,7 +119,7 @@ public struct LegacyClaim: Sendable {
             alreadyClaimed: count.alreadyClaimed,
             failed: count.failed,
             remaining: remaining,
-            after: try await account.client.status(device: count.device, control: control)
+            after: try await account.client.status(device: device, control: control)
         )
     }
 }
