@@ -205,11 +205,7 @@ final class FileReader {
             throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was being read", path: path)
         }
         do {
-            return TreeHashing.Digest(
-                sha256: try hasher.snapshot().hex,
-                identity: file.status,
-                isFromCache: false
-            )
+            return TreeHashing.Digest(sha256: try hasher.snapshot().hex, identity: file.status)
         } catch {
             throw PhotoSyncError(.internalError, detail: error.detail, path: path)
         }

@@ -15,8 +15,6 @@ package struct TreeHashing: Sendable {
         package var sha256: String
         /// The file's identity, equal before and after it was read.
         package var identity: FileIdentity
-        /// Whether the digest came from the cache, so nothing was read.
-        package var isFromCache: Bool
     }
 
     /// The digest of a file, or an error: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
@@ -129,9 +127,7 @@ private final class HashWork: Sendable {
         for (position, identity) in identities.enumerated() {
             // Opening a file without an identity yields the error.
             if let identity, let sha256 = known.next() ?? nil {
-                outcomes.append(
-                    .success(TreeHashing.Digest(sha256: sha256, identity: identity, isFromCache: true))
-                )
+                outcomes.append(.success(TreeHashing.Digest(sha256: sha256, identity: identity)))
             } else {
                 outcomes.append(nil)
                 unknown.append(position)
@@ -142,33 +138,17 @@ private final class HashWork: Sendable {
 
     /// Reads files until none are left. Runs on several threads.
     func hashUnknown() {
-        let reader: FileReader
-        do {
-            reader = try FileReader(control: control, onRead: onRead)
-        } catch {
-            fail(with: error)
-            return
-        }
+        let reader = Result { () throws(PhotoSyncError) in try FileReader(control: control, onRead: onRead) }
         while !control.isStopRequested, let position = state.withLock({ $0.unknown.popLast() }) {
-            let outcome = hash(paths[position], with: reader)
+            let outcome = Result { () throws(PhotoSyncError) in try hash(paths[position], with: reader.get()) }
             state.withLock { $0.outcomes[position] = outcome }
         }
     }
 
-    private func hash(_ path: [UInt8], with reader: FileReader) -> TreeHashing.Outcome {
-        do {
-            let began = hashing.now()
-            let digest = try reader.digest(of: path)
-            hashing.hashes?.keep(digest.sha256, for: digest.identity, readingBegan: began)
-            return .success(digest)
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private func fail(with error: PhotoSyncError) {
-        while let position = state.withLock({ $0.unknown.popLast() }) {
-            state.withLock { $0.outcomes[position] = .failure(error) }
-        }
+    private func hash(_ path: [UInt8], with reader: FileReader) throws(PhotoSyncError) -> TreeHashing.Digest {
+        let began = hashing.now()
+        let digest = try reader.digest(of: path)
+        hashing.hashes?.keep(digest.sha256, for: digest.identity, readingBegan: began)
+        return digest
     }
 }
