@@ -11,8 +11,6 @@ final class DownloadReceiver: ResponseReceiver {
     struct State {
         /// nil until the response is accepted.
         var head: DownloadHead?
-        /// Whether the response comes from the server's download route, not from an intermediary.
-        var isGenuine = false
         /// Bytes in the file.
         var position: Int64
         var received: Int64 = 0
@@ -20,8 +18,6 @@ final class DownloadReceiver: ResponseReceiver {
         var unreported: Int64 = 0
         /// Writeback was started up to this offset.
         var writebackEnd: Int64
-        /// Whether the response does not continue the partial file, which must then be downloaded from the start.
-        var mustStartOver = false
     }
 
     /// Number of bytes after which writeback is started again.
@@ -75,7 +71,7 @@ final class DownloadReceiver: ResponseReceiver {
         if digest == photo.sha256 || knownDigests.contains(digest) { return (digest, .photo) }
         let status = state.head?.status
         // The server sends this header with every download. A page from a proxy or captive portal is not a photo.
-        guard state.isGenuine else { throw .withoutHash(status) }
+        guard state.head?.sha256 != nil else { throw .withoutHash(status) }
         guard total > 0 else {
             throw PhotoSyncError(.undeliverable, detail: "it is empty", httpStatus: status)
         }
@@ -90,9 +86,7 @@ final class DownloadReceiver: ResponseReceiver {
     }
 
     func begin(_ head: HTTPResponseHead) throws {
-        guard var download = DownloadHead(head), download.status == 200 || download.status == 206 else {
-            throw unexpected("a response without a range", head)
-        }
+        guard var download = DownloadHead(head) else { throw unexpected("a response without a range", head) }
         if let coding = head.value(of: "Content-Encoding"), coding.lowercased() != "identity" {
             throw unexpected("an encoded body: \(coding)", head)
         }
@@ -100,7 +94,7 @@ final class DownloadReceiver: ResponseReceiver {
         if !Self.isStrong(head) { download.lastModified = nil }
         guard let total = download.totalBytes, total >= 0 else { throw unexpected("no length", head) }
         try state.withLock { state in
-            if download.status == 206 { try checkRange(download, total, &state) }
+            if download.status == 206 { try checkRange(download, total) }
             do throws(FileWriteError) {
                 // A 200 in response to a range request: the server's file has changed.
                 if download.status == 200, state.position > 0 {
@@ -114,7 +108,6 @@ final class DownloadReceiver: ResponseReceiver {
                 throw PhotoSyncError(error)
             }
             state.head = download
-            state.isGenuine = download.sha256 != nil
         }
         onBegin(download)
     }
@@ -158,13 +151,9 @@ final class DownloadReceiver: ResponseReceiver {
     }
 
     /// `If-Range` has a resolution of one second; a file replaced within that second is detected by its length
-    /// (contract section 6).
-    private func checkRange(_ head: DownloadHead, _ total: Int64, _ state: inout State) throws {
-        let isRest =
-            offset > 0 && head.firstByte == offset && total == expectedTotal
-            && head.byteCount.map { $0 == total - offset } ?? true
-        guard isRest else {
-            state.mustStartOver = true
+    /// (contract section 6). `DownloadGate` has checked the first byte.
+    private func checkRange(_ head: DownloadHead, _ total: Int64) throws {
+        guard total == expectedTotal, head.byteCount == total - offset else {
             let detail = "bytes from \(head.firstByte) of \(total), requested from \(offset)"
             throw PhotoSyncError(.unexpectedResponse, detail: detail, httpStatus: head.status)
         }

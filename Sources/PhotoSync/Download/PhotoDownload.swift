@@ -149,7 +149,7 @@ struct PhotoDownload {
             item.bytesReceived += state.received
             if offset > 0, state.head?.status == 206 { item.isResumed = true }
 
-            if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
+            if case .failure(let error) = outcome, !error.isStaleRange {
                 guard session.account.client.mayRetry(after: error), let wait = backoff.next() else {
                     throw await explained(error)
                 }
@@ -157,7 +157,7 @@ struct PhotoDownload {
                 if await session.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
             }
-            guard case .success(let response) = outcome, response.head.status != 416 else {
+            guard case .success(let head) = outcome, head.status != 416 else {
                 freshStarts += 1
                 guard freshStarts < Self.freshStarts else {
                     throw PhotoSyncError(
@@ -219,7 +219,7 @@ struct PhotoDownload {
         _ file: PartialFile,
         from offset: Int64,
         pipeline: HashPipeline
-    ) async -> (Result<DownloadResponse, PhotoSyncError>, DownloadReceiver) {
+    ) async -> (Result<DownloadHead, PhotoSyncError>, DownloadReceiver) {
         let (heads, noting) = AsyncStream<DownloadHead>.makeStream()
         let receiver = DownloadReceiver(
             photo,

@@ -1,5 +1,5 @@
 internal import MediaCore
-public import MediaTransport
+package import MediaTransport
 internal import Synchronization
 
 /// Metadata of the stored file in the head of a download (contract section 6).
@@ -69,12 +69,6 @@ private struct ContentRange {
         self.first = first
         byteCount = last - first + 1
     }
-}
-
-/// The response to a download.
-public struct DownloadResponse: Sendable {
-    public var head: DownloadHead
-    public var metrics: TransferMetrics
 }
 
 /// Passes only bytes of the photo to the receiver of a download: neither error pages nor a range other than the

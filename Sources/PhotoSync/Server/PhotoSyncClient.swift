@@ -303,37 +303,22 @@ extension PhotoSyncClient {
         receiver: any ResponseReceiver,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) -> DownloadResponse {
-        do {
-            return try await fetch(
-                id,
-                DownloadGate(offset: offset, receiver: receiver),
-                ifRange: ifRange,
-                control: control,
-                progress: progress
+    ) async throws(PhotoSyncError) -> DownloadHead {
+        let gate = DownloadGate(offset: offset, receiver: receiver)
+        do throws(PhotoSyncError) {
+            var request = try request(
+                .get,
+                Self.path(of: id, "/download"),
+                headers: gate.rangeHeaders(ifRange: ifRange),
+                repeatability: .resumable
             )
+            request.destination = .receiver(gate)
+            request.verdict = { ServerRefusal.verdict(gate.refusal.completed($0)) }
+            let response = try await response(to: request, control: control, progress: progress)
+            guard let head = gate.head else { throw ServerRefusal(gate.refusal.completed(response)).error() }
+            return head
         } catch {
             throw error.at(photo: id)
         }
-    }
-
-    private func fetch(
-        _ id: String,
-        _ gate: DownloadGate,
-        ifRange: String?,
-        control: TransferControl,
-        progress: (@Sendable (TransferProgress) -> Void)?
-    ) async throws(PhotoSyncError) -> DownloadResponse {
-        var request = try request(
-            .get,
-            Self.path(of: id, "/download"),
-            headers: gate.rangeHeaders(ifRange: ifRange),
-            repeatability: .resumable
-        )
-        request.destination = .receiver(gate)
-        request.verdict = { ServerRefusal.verdict(gate.refusal.completed($0)) }
-        let response = try await response(to: request, control: control, progress: progress)
-        guard let head = gate.head else { throw ServerRefusal(gate.refusal.completed(response)).error() }
-        return DownloadResponse(head: head, metrics: response.metrics)
     }
 }
