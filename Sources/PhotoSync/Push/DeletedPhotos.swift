@@ -36,7 +36,7 @@ extension SyncAccount {
 }
 
 extension PhotoDeletion {
-    fileprivate init(_ photo: PhotoRecord, server: String, state: State, foundAt: Date) {
+    init(_ photo: PhotoRecord, server: String, state: State, foundAt: Date) {
         self.init(
             server: server,
             photoID: photo.id,

@@ -92,20 +92,21 @@ public struct Repair: Sendable {
             let digests = (deleted + photos.values).map(\.sha256)
             return (damage, deleted, photos, try account.library.copies(withDigests: digests, server: server))
         }
+        func held(_ photo: PhotoRecord) -> [PhotoCopy] {
+            copies.filter { $0.sha256 == photo.sha256 && [.present, .replaced].contains($0.state) }
+        }
         var items: [Item] = []
         for photo in deleted {
-            let held = copies.filter { $0.sha256 == photo.sha256 && [.present, .replaced].contains($0.state) }
-            guard let original = await Self.original(among: held, of: photo) else { continue }
+            guard let original = await Self.original(among: held(photo), of: photo) else { continue }
             var item = Item(photo: photo, problem: .serverMissing, state: .planned)
             (item.path, item.isDeleted) = (original.path, true)
             items.append(item)
         }
         for difference in damage {
             guard let photo = photos[difference.photoID] else { continue }
-            let held = copies.filter { $0.sha256 == photo.sha256 && [.present, .replaced].contains($0.state) }
             var item = Item(photo: photo, problem: difference.kind, state: .skipped)
-            let original = await Self.original(among: held, of: photo)
-            item.path = original?.path ?? held.first(where: Self.isReadable)?.path
+            let original = await Self.original(among: held(photo), of: photo)
+            item.path = original?.path ?? held(photo).first(where: Self.isReadable)?.path
             if difference.kind != .uploadedDamaged { item.state = original == nil ? .noOriginal : .planned }
             items.append(item)
         }
@@ -219,7 +220,10 @@ public struct Repair: Sendable {
         // Only a failure may stop the repair between deletion and upload.
         let uninterrupted = TransferControl()
         let files = ServerFiles(account: account, extent: check, control: uninterrupted)
-        let copies = try await copies(of: item.photo.id)
+        let id = item.photo.id
+        let copies = try await StoreWork.run { [account] in
+            try account.library.copies(ofPhotos: [id], server: account.server)
+        }
         if !item.isDeleted {
             guard try await files.damage(of: item.photo, copies) != nil else { return .skipped }
             try await expectDeletion(of: item.photo)
@@ -238,7 +242,6 @@ public struct Repair: Sendable {
         }
         if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
         try await record(copies, as: receipt.id)
-        let id = item.photo.id
         try await StoreWork.run { [account] in try account.library.removeDeletion(ofPhoto: id, server: account.server) }
         return .repaired
     }
@@ -305,22 +308,13 @@ public struct Repair: Sendable {
         }
     }
 
-    private func copies(of id: String) async throws(PhotoSyncError) -> [PhotoCopy] {
-        try await StoreWork.run { [account] in try account.library.copies(ofPhotos: [id], server: account.server) }
-    }
-
     /// Records a deletion that a push undoes: after a crash between deletion and upload, the next push must upload the
     /// original instead of skipping it as deleted on the server.
     private func expectDeletion(of photo: PhotoRecord) async throws(PhotoSyncError) {
-        let deletion = PhotoDeletion(
-            server: account.server,
-            photoID: photo.id,
-            sha256: photo.sha256,
-            name: photo.originalFilename,
-            state: .purged,
-            foundAt: account.now()
-        )
-        try await StoreWork.run { [account] in try account.library.keep([deletion]) }
+        try await StoreWork.run { [account] in
+            let deletion = PhotoDeletion(photo, server: account.server, state: .purged, foundAt: account.now())
+            try account.library.keep([deletion])
+        }
     }
 
     /// Records the copies as copies of the new photo, except downloaded copies that the server had rewritten: those
