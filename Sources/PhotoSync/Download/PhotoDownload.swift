@@ -304,9 +304,7 @@ extension PhotoDownload {
     mutating func finish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
         SyncFailpoint.downloadAfterBody.reach()
         let time = photo.takenAt.microseconds
-        let sealed = try await onDisk { () throws(FileWriteError) in
-            try file.seal(modificationMicroseconds: time)
-        }
+        let sealed = try await StoreWork.run { try file.seal(modificationMicroseconds: time) }
         plan.copy.state = .written
         plan.copy.sha256 = digest
         plan.copy.identity = sealed
@@ -318,8 +316,8 @@ extension PhotoDownload {
         SyncFailpoint.downloadWritten.reach()
         while true {
             let name = plan.place.name
-            do {
-                let published = try await onDisk { () throws(FileWriteError) in try file.publish(as: name) }
+            do throws(PhotoSyncError) {
+                let published = try await StoreWork.run { try file.publish(as: name) }
                 SyncFailpoint.downloadRenamed.reach()
                 try await becomePresent(digest, identity: published)
                 return
@@ -358,7 +356,7 @@ extension PhotoDownload {
             }
         if isUseful {
             // Only synced bytes can be trusted after a crash.
-            let kept = try? await onDisk { () throws(FileWriteError) in try file.sync() }
+            let kept = try? await StoreWork.run { try file.sync() }
             plan.copy.identity = isPartVerified ? kept : nil
         } else {
             forget()
@@ -378,15 +376,5 @@ extension PhotoDownload {
 
     func status(of file: PartialFile) throws(PhotoSyncError) -> FileIdentity {
         try PhotoSyncError.writing { () throws(FileWriteError) in try file.status() }
-    }
-
-    func onDisk<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(FileWriteError) -> Value
-    ) async throws(PhotoSyncError) -> Value {
-        do {
-            return try await BlockingWork.run(work)
-        } catch {
-            throw PhotoSyncError(error)
-        }
     }
 }

@@ -48,9 +48,7 @@ enum PhotoEvidence: Equatable {
     /// Examines a downloaded file on a thread for blocking work.
     static func of(_ file: PartialFile, _ photo: PhotoRecord) async throws(PhotoSyncError) -> PhotoEvidence {
         let path = file.path
-        return try await BlockingWork.run { () throws(PhotoSyncError) in
-            PhotoEvidence(try PhotoSyncError.reading(SourceFile(path: path)), of: photo)
-        }
+        return try await StoreWork.run { PhotoEvidence(try SourceFile(path: path), of: photo) }
     }
 
     /// Whether this length is plausible for the stored file of a photo.

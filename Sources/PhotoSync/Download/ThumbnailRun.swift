@@ -109,9 +109,7 @@ struct ThumbnailRun: Sendable {
         item.bytesReceived = Int64(bytes.count)
         session.report.received(item.bytesReceived)
         let time = photo.takenAt.microseconds
-        item.sizeBytes = try await BlockingWork.run { () throws(PhotoSyncError) in
-            try Self.write(bytes, place, time, in: target).size
-        }
+        item.sizeBytes = try await StoreWork.run { try Self.write(bytes, place, time, in: target).size }
         item.state = .thumbnail
     }
 
@@ -120,29 +118,21 @@ struct ThumbnailRun: Sendable {
         _ place: DownloadPlace,
         _ modificationMicroseconds: Int64,
         in target: TargetDirectory
-    ) throws(PhotoSyncError) -> FileIdentity {
-        let file = try PhotoSyncError.writing { () throws(FileWriteError) in
-            let year = try target.subdirectory(place.year, creating: true)
-            guard let month = try year?.subdirectory(place.month, creating: true) else {
-                throw FileWriteError(.denied, path: target.path)
-            }
-            return try PartialFile.open(SafeFileName.temporary(for: place.name), in: month)
+    ) throws -> FileIdentity {
+        let year = try target.subdirectory(place.year, creating: true)
+        guard let month = try year?.subdirectory(place.month, creating: true) else {
+            throw FileWriteError(.denied, path: target.path)
         }
-        do throws(PhotoSyncError) {
-            try PhotoSyncError.writing { () throws(FileWriteError) in
-                try file.truncate(to: 0)
-                try bytes.withUnsafeBytes { buffer in
-                    Result { () throws(FileWriteError) in try file.write(buffer, at: 0) }
-                }.get()
-            }
-            let structure = PhotoStructure(of: try PhotoSyncError.reading(SourceFile(path: file.path)))
+        let file = try PartialFile.open(SafeFileName.temporary(for: place.name), in: month)
+        do {
+            try file.truncate(to: 0)
+            try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+            let structure = PhotoStructure(of: try SourceFile(path: file.path))
             guard structure.format == .jpeg, structure.integrity == .intact else {
                 throw PhotoSyncError(.unexpectedResponse, detail: "the thumbnail is not a complete JPEG")
             }
-            return try PhotoSyncError.writing { () throws(FileWriteError) in
-                _ = try file.seal(modificationMicroseconds: modificationMicroseconds)
-                return try file.publish(as: place.name)
-            }
+            try file.seal(modificationMicroseconds: modificationMicroseconds)
+            return try file.publish(as: place.name)
         } catch {
             // If the file cannot be removed, the next run overwrites it.
             try? file.discard()

@@ -56,16 +56,16 @@ extension PhotoDownload {
         reason: String
     ) async throws(PhotoSyncError) {
         let time = photo.takenAt.microseconds
-        _ = try await onDisk { () throws(FileWriteError) in try file.seal(modificationMicroseconds: time) }
+        _ = try await StoreWork.run { try file.seal(modificationMicroseconds: time) }
         removeUnverified(in: file.directory)
         var number = 1
         var published: FileIdentity?
         var name = ""
         while published == nil {
             name = UnverifiedFile.name(for: plan.place.name, number: number)
-            do {
+            do throws(PhotoSyncError) {
                 let name = name
-                published = try await onDisk { () throws(FileWriteError) in try file.publish(as: name) }
+                published = try await StoreWork.run { try file.publish(as: name) }
             } catch {
                 guard error.code == .targetExists, number < Self.mostUnverified else { throw error }
                 number += 1

@@ -291,11 +291,11 @@ extension SyncStatus {
     }
 }
 
-/// Blocking work on the stores (SQLite, disk), off Swift's cooperative threads.
+/// Blocking work on the stores and on files, off Swift's cooperative threads.
 enum StoreWork {
     /// Cancellation does not stop `body`.
     ///
-    /// - Throws: Errors thrown by `body`; a store error as `.busy` or `.storeUnusable`.
+    /// - Throws: The error thrown by `body`, converted by `PhotoSyncError.ofStore`.
     static func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws(PhotoSyncError) -> Value {
@@ -304,11 +304,16 @@ enum StoreWork {
 }
 
 extension PhotoSyncError {
-    /// A busy store is retryable: another process has started a run, or is holding the write lock for a long time.
+    /// Converts an error of a store or a file. A busy store is retryable: another process has started a run, or is
+    /// holding the write lock for a long time.
     static func ofStore(_ error: any Error) -> PhotoSyncError {
         switch error {
         case let error as PhotoSyncError:
             return error
+        case let error as FileWriteError:
+            return PhotoSyncError(error)
+        case let error as SourceFileError:
+            return PhotoSyncError(error)
         case let error as StoreError:
             guard error.kind == .busy else { return PhotoSyncError(error) }
             return PhotoSyncError(.busy, detail: error.description, isRetryable: true, underlying: error)
