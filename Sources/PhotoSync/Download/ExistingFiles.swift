@@ -12,17 +12,12 @@ final class ExistingFiles: Sendable {
 
     private let session: DownloadSession
     private let target: TargetDirectory
-    private let listings = Mutex<[Listing]>([])
+    /// The names of the files in some directories that the library does not record, by `series`.
+    private let listings = Mutex<[(directory: String, names: [String: [String]])]>([])
 
     init(session: DownloadSession, target: TargetDirectory) {
         self.session = session
         self.target = target
-    }
-
-    /// The names of the files in a directory that the library does not record, by `series`.
-    private struct Listing: Sendable {
-        let directory: String
-        let names: [String: [String]]
     }
 
     private struct File: Sendable {
@@ -35,11 +30,6 @@ final class ExistingFiles: Sendable {
     private struct Series: Sendable {
         var files: [File]
         var photos: [PhotoRecord] = []
-    }
-
-    private struct Candidate: Sendable {
-        let photo: PhotoRecord
-        let path: [UInt8]
     }
 
     /// The files that are copies of these photos, by photo ID. Only files with the photo's name, with or without a
@@ -74,7 +64,7 @@ final class ExistingFiles: Sendable {
     }
 
     private func files(named series: String, in place: DownloadPlace) throws -> [File] {
-        (try listing(of: place).names[series] ?? []).compactMap { name in
+        (try names(in: place)[series] ?? []).compactMap { name in
             var place = place
             place.name = name
             let path = place.path(below: target.path)
@@ -89,9 +79,9 @@ final class ExistingFiles: Sendable {
 
     /// Empty if the directory cannot be read or is a link. The name in `place` is not used. Files downloaded by this
     /// run are not included, since they are recorded.
-    private func listing(of place: DownloadPlace) throws -> Listing {
+    private func names(in place: DownloadPlace) throws -> [String: [String]] {
         let directory = place.directory
-        if let known = listings.withLock({ listings in listings.first { $0.directory == directory } }) { return known }
+        if let known = listings.withLock({ $0.first { $0.directory == directory } }) { return known.names }
         var names: [String: Set<String>] = [:]
         let year = try? target.subdirectory(place.year, creating: false)
         try? year?.subdirectory(place.month, creating: false)?.forEachName { bytes in
@@ -106,12 +96,12 @@ final class ExistingFiles: Sendable {
                 names[Self.series(of: name)]?.remove(name)
             }
         }
-        let listing = Listing(directory: directory, names: names.filter { !$0.value.isEmpty }.mapValues { $0.sorted() })
+        let sorted = names.filter { !$0.value.isEmpty }.mapValues { $0.sorted() }
         listings.withLock { listings in
             if listings.count == Self.remembered { listings.removeFirst() }
-            listings.append(listing)
+            listings.append((directory, sorted))
         }
-        return listing
+        return sorted
     }
 
     // MARK: Content
@@ -131,7 +121,7 @@ final class ExistingFiles: Sendable {
             }
             for photo in one.photos {
                 guard let path = pathsByDigest[photo.sha256], let digest = digests[path] else { continue }
-                copies[photo.id] = copy(Candidate(photo: photo, path: path), digest)
+                copies[photo.id] = PhotoCopy(of: photo, at: path, digest, server: session.account.server)
             }
         }
         return copies
@@ -145,17 +135,20 @@ final class ExistingFiles: Sendable {
         }
         let digests = await digests(of: stamped.map(\.path))
         var copies: [String: PhotoCopy] = [:]
-        for candidate in stamped where copies[candidate.photo.id] == nil {
-            guard let digest = digests[candidate.path],
-                try await isStored(candidate.photo.id, byteCount: digest.identity.size)
-            else { continue }
-            copies[candidate.photo.id] = copy(candidate, digest)
+        for (photo, path) in stamped where copies[photo.id] == nil {
+            guard let digest = digests[path], try await isStored(photo.id, byteCount: digest.identity.size) else {
+                continue
+            }
+            copies[photo.id] = PhotoCopy(of: photo, at: path, digest, server: session.account.server)
         }
         return copies
     }
 
     /// Files with the ID of one of the photos, and the evidence that they are that photo.
-    private static func stamped(_ series: Series, _ control: TransferControl) -> [Candidate] {
+    private static func stamped(
+        _ series: Series,
+        _ control: TransferControl
+    ) -> [(photo: PhotoRecord, path: [UInt8])] {
         let photos = Dictionary(series.photos.map { ($0.id.lowercased(), $0) }) { first, _ in first }
         return series.files.compactMap { file in
             guard !control.isStopRequested,
@@ -164,7 +157,7 @@ final class ExistingFiles: Sendable {
                 let photo = PhotoStamp.read(from: source).flatMap({ photos[$0.lowercased()] }),
                 PhotoEvidence(source, of: photo) == .photo
             else { return nil }
-            return Candidate(photo: photo, path: file.path)
+            return (photo: photo, path: file.path)
         }
     }
 
@@ -184,18 +177,5 @@ final class ExistingFiles: Sendable {
         var digests: [[UInt8]: TreeHashing.Digest] = [:]
         for (path, outcome) in zip(paths, outcomes) { digests[path] = try? outcome.get() }
         return digests
-    }
-
-    private func copy(_ candidate: Candidate, _ digest: TreeHashing.Digest) -> PhotoCopy {
-        PhotoCopy(
-            server: session.account.server,
-            photoID: candidate.photo.id,
-            path: candidate.path,
-            state: .present,
-            source: .pushed,
-            sha256: digest.sha256,
-            serverSHA256: candidate.photo.sha256,
-            identity: digest.identity
-        )
     }
 }

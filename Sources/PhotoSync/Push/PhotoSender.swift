@@ -363,6 +363,20 @@ struct OwnPhotos: Sendable {
 }
 
 extension PhotoCopy {
+    /// A file with the bytes of a photo that mediactl did not download.
+    init(of photo: PhotoRecord, at path: [UInt8], _ digest: TreeHashing.Digest, server: String) {
+        self.init(
+            server: server,
+            photoID: photo.id,
+            path: path,
+            state: .present,
+            source: .pushed,
+            sha256: digest.sha256,
+            serverSHA256: photo.sha256,
+            identity: digest.identity
+        )
+    }
+
     fileprivate var replaced: PhotoCopy {
         var copy = self
         copy.state = .replaced

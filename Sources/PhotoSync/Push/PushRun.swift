@@ -358,19 +358,11 @@ extension PushRun {
 
     private func keepCopies(_ photos: [(PhotoToSend, PhotoRecord)]) async throws {
         guard !photos.isEmpty, !options.isDryRun else { return }
-        let copies = photos.map { photo, record in
-            PhotoCopy(
-                server: account.server,
-                photoID: record.id,
-                path: photo.candidate.absolutePath,
-                state: .present,
-                source: .pushed,
-                sha256: photo.digest.sha256,
-                serverSHA256: record.sha256,
-                identity: photo.digest.identity
-            )
-        }
-        try await own.record(copies)
+        try await own.record(
+            photos.map { photo, record in
+                PhotoCopy(of: record, at: photo.candidate.absolutePath, photo.digest, server: account.server)
+            }
+        )
     }
 }
 
