@@ -10,6 +10,15 @@ extension [UInt8] {
         return Array(self[..<Swift.max(slash, 1)])
     }
 
+    /// This path, which may be relative to `directory`, as an absolute path without `.` and empty components; `..` is
+    /// kept, since the component before it may be a link. `directory` is only evaluated for a relative path.
+    package func absolute(from directory: @autoclosure () -> [UInt8]) -> [UInt8] {
+        let slash = UInt8(ascii: "/")
+        let whole = first == slash ? self : directory() + [slash] + self
+        let components = whole.split(separator: slash).filter { $0 != [UInt8(ascii: ".")] }
+        return components.isEmpty ? [slash] : components.reduce(into: []) { $0 += [slash] + $1 }
+    }
+
     /// The last component as text, ignoring trailing slashes; invalid UTF-8 becomes U+FFFD. May be empty.
     package var fileName: String { String(decoding: split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self) }
 }

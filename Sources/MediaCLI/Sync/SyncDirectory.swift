@@ -99,17 +99,15 @@ struct SyncDirectory: ServerCommand {
 /// The directory of `sync DIR`.
 struct SyncedDirectory: Sendable {
     let path: [UInt8]
-    /// The path without `.` and empty components, as for stored copies.
+    /// The absolute path, as stored for copies.
     let absolutePath: [UInt8]
     /// Prefix that text output omits from paths in the directory.
     let base: [UInt8]
 
     init(_ argument: String, in context: CommandContext) {
         path = RawArguments.bytes(of: argument)
-        let slash = UInt8(ascii: "/")
-        base = path.first == slash ? [] : Array("\(context.workingDirectory)/".utf8)
-        let components = (base + path).split(separator: slash).filter { $0 != [UInt8(ascii: ".")] }
-        absolutePath = components.isEmpty ? [slash] : components.reduce(into: []) { $0 += [slash] + $1 }
+        base = path.first == UInt8(ascii: "/") ? [] : Array("\(context.workingDirectory)/".utf8)
+        absolutePath = path.absolute(from: Array(context.workingDirectory.utf8))
     }
 }
 

@@ -220,13 +220,8 @@ struct PushCandidate: Sendable {
         return PushItem(path: path, state: isFailure ? .failed : .skipped, sizeBytes: sizeBytes, error: error)
     }
 
-    /// The absolute path, without `.` and empty components; `..` is kept, since the component before it may be a link.
-    var absolutePath: [UInt8] {
-        let slash = UInt8(ascii: "/")
-        let start = path.first == slash ? [] : CurrentDirectory.path ?? []
-        let components = (start + [slash] + path).split(separator: slash).filter { $0 != [UInt8(ascii: ".")] }
-        return components.reduce(into: []) { $0 += [slash] + $1 }
-    }
+    /// The absolute path, as stored for copies.
+    var absolutePath: [UInt8] { path.absolute(from: CurrentDirectory.path ?? []) }
 }
 
 struct PushPlan: Sendable {
