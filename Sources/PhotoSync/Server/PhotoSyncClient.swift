@@ -239,7 +239,7 @@ extension PhotoSyncClient {
     /// Returns the body of a 200 response with JSON.
     func json(
         of request: HTTPRequest,
-        call: ServerRefusal.Call = .ordinary,
+        call: OutcomeTable.Call = .other,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> [UInt8] {
@@ -247,7 +247,7 @@ extension PhotoSyncClient {
         return try Self.json(in: response, to: call)
     }
 
-    static func json(in response: HTTPResponse, to call: ServerRefusal.Call) throws(PhotoSyncError) -> [UInt8] {
+    static func json(in response: HTTPResponse, to call: OutcomeTable.Call) throws(PhotoSyncError) -> [UInt8] {
         guard response.status == 200 else { throw ServerRefusal(response).error(of: call) }
         guard response.head.mediaType == "application/json" else {
             let type = response.head.mediaType.map(ServerText.sentence) ?? "of unknown type"
@@ -280,7 +280,7 @@ extension PhotoSyncClient {
         var request = try request(.post, "/api/photos/upload", repeatability: .atMostOnce)
         request.headers.append(HTTPHeader("Content-Type", form.contentType))
         request.body = form
-        let call = ServerRefusal.Call.upload(namesDevice: photo.deviceID != nil)
+        let call = OutcomeTable.Call.photo(namesDevice: photo.deviceID != nil)
         return try PhotoReceipt(reading: await json(of: request, call: call, control: control, progress: progress))
     }
 

@@ -5,21 +5,12 @@ internal import Outcomes
 /// The meaning of an error response. Supports both forms of server errors (photosync contract section 0, trap 7), and
 /// responses from intermediaries: an HTML page or an empty body.
 struct ServerRefusal {
-    /// The request, since the meaning of a response depends on it.
-    enum Call {
-        case ordinary
-        case upload(namesDevice: Bool)
-        case login
-
-        var isLogin: Bool { if case .login = self { true } else { false } }
-    }
-
     private let head: HTTPResponseHead
     /// The server's message; may be empty.
     let sentence: String
     /// Whether the administrator has not finished the setup (contract section 0). Retrying does not help.
-    let isSetupGate: Bool
-    private let setupPlace: String?
+    private var isSetupGate = false
+    private var setupPlace: String?
     private let isPlainText: Bool
 
     init(_ response: HTTPResponse) {
@@ -34,12 +25,8 @@ struct ServerRefusal {
             setupPlace = members["setupUrl"]?.text.map(ServerText.sentence)
         case "text/plain":
             sentence = ServerText.cut(String(decoding: body, as: UTF8.self))
-            isSetupGate = false
-            setupPlace = nil
         default:
             sentence = HTTPSPort.isRefusal(body) ? HTTPSPort.detail : ""
-            isSetupGate = false
-            setupPlace = nil
         }
     }
 
@@ -65,8 +52,13 @@ struct ServerRefusal {
         return refusal.isDatabaseError ? .passing : .byStatus
     }
 
-    func error(of call: Call = .ordinary) -> PhotoSyncError {
-        let outcome = outcome(of: call)
+    /// The error for a response to a request of this kind.
+    func error(of call: OutcomeTable.Call = .other) -> PhotoSyncError {
+        // The setup gate is recognized by the member `setupUrl` or by its message. A login has different plain-text
+        // messages (contract 1.2).
+        let isOutage = isPlainText && isDatabaseError && call != .login
+        let mark = isSetupGate ? "Setup required" : isOutage ? "Database error" : sentence
+        let outcome = OutcomeTable.outcome(of: head.status, from: .photoSync, to: call, mark: mark)
         return PhotoSyncError(
             outcome.code,
             detail: sentence.isEmpty ? head.refusalSummary : KnownSecrets.masked(sentence),
@@ -81,19 +73,5 @@ struct ServerRefusal {
         head.headers.contains {
             $0.name.lowercased() == "www-authenticate" && $0.value.lowercased().hasPrefix("basic")
         }
-    }
-
-    private func outcome(of call: Call) -> HTTPOutcome {
-        let tableCall: OutcomeTable.Call =
-            switch call {
-            case .ordinary: .other
-            case .upload(let namesDevice): .photo(namesDevice: namesDevice)
-            case .login: .login
-            }
-        // The setup gate is recognized by the member `setupUrl` or by its message. A login has different plain-text
-        // messages (contract 1.2).
-        let isOutage = isPlainText && isDatabaseError && !call.isLogin
-        let mark = isSetupGate ? "Setup required" : isOutage ? "Database error" : sentence
-        return OutcomeTable.outcome(of: head.status, from: .photoSync, to: tableCall, mark: mark)
     }
 }
