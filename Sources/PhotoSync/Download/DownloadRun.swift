@@ -18,7 +18,12 @@ struct DownloadSession: Sendable {
     /// - Returns: nil for a dry run into a directory that does not exist.
     func openTarget(_ path: [UInt8], countsBytes: Bool) async throws(PhotoSyncError) -> TargetDirectory? {
         try account.requireListing()
-        let target = try DownloadTarget.open(path, isDryRun: options.isDryRun)
+        let target = try PhotoSyncError.writing { () throws(FileWriteError) -> TargetDirectory? in
+            let target = try TargetDirectory.open(path, creating: !options.isDryRun)
+            // Two concurrent runs would assign two names to one photo, and download it twice.
+            if !options.isDryRun { try target?.lock() }
+            return target
+        }
         if report.wantsProgress, !options.isDryRun {
             let total = try await StoreWork.run { try candidates.total() }
             report.progress { ($0.photos, $0.bytes) = (total.photos, countsBytes ? total.bytes : 0) }
@@ -149,7 +154,7 @@ struct DownloadRun: Sendable {
         }
         let rest = wanted.filter { copies[$0.photo.id] == nil }
         guard !rest.isEmpty else { return [] }
-        try DownloadTarget.requireWritable(target)
+        try target?.requireWritable()
         return try await PhotoSyncError.storing(await planner.plan(rest))
     }
 }
@@ -187,21 +192,9 @@ extension SyncAccount {
     }
 }
 
-enum DownloadTarget {
-    /// nil for a dry run into a directory that does not exist.
-    static func open(_ path: [UInt8], isDryRun: Bool) throws(PhotoSyncError) -> TargetDirectory? {
-        try PhotoSyncError.writing { () throws(FileWriteError) in
-            guard let target = try TargetDirectory.open(path, creating: !isDryRun) else { return nil }
-            // Two concurrent runs would assign two names to one photo, and download it twice.
-            if !isDryRun { try target.lock() }
-            return target
-        }
-    }
-
-    /// Checked when the first photo is to be downloaded.
-    static func requireWritable(_ target: TargetDirectory?) throws(PhotoSyncError) {
-        guard let target, !target.isWritable else { return }
-        throw PhotoSyncError(FileWriteError(.denied, path: target.path))
+extension TargetDirectory {
+    func requireWritable() throws(PhotoSyncError) {
+        if !isWritable { throw PhotoSyncError(FileWriteError(.denied, path: path)) }
     }
 }
 

@@ -36,7 +36,7 @@ struct ThumbnailRun: Sendable {
 
     func perform(to path: [UInt8]) async throws(PhotoSyncError) {
         let target = try await session.openTarget(path, countsBytes: false)
-        try DownloadTarget.requireWritable(target)
+        try target?.requireWritable()
         let root = target?.path ?? path
         let failure = await session.forEach(plan: wanted, canceled: { DownloadItem($0, .cancelled) }) { photo in
             await item(of: photo, target, root)
