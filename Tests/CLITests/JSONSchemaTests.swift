@@ -93,7 +93,7 @@ import Testing
                 host: "",
                 error: error
             )
-            return ("uploads-delete", "item", JSONRenderer.deletion(result))
+            return ("uploads-delete", "item", FileDeletion(result: result).json)
         }
 
     static func schema(_ name: String) throws -> JSONSchema {

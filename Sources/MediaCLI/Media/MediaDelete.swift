@@ -61,49 +61,36 @@ struct MediaDelete: UploadServerCommand {
         let store = try await StoreSession.open(settings)
         let session = try await MediaSession.open(console, for: self)
         let run = MediaDeletionRun(
-            console: console,
             session: session,
-            store: store.store,
-            confirmation: confirmation,
-            isDryRun: dryRun
+            isDryRun: dryRun,
+            batch: DeletionBatch(
+                console: console,
+                store: store.store,
+                confirmation: confirmation,
+                finishTimeout: settings.settings.finishTimeout.value
+            )
         )
         return try await run.run(ids.isEmpty ? .matching(query) : .ids(ids.uniqued { $0 }))
     }
 }
 
-/// Deletes files on a server as its administrator: finds them, shows them, prompts once, and deletes them one at a
-/// time.
+/// Finds the files to delete on a server as its administrator.
 struct MediaDeletionRun: Sendable {
-    let console: Console
     let session: MediaSession
-    let store: TokenStore
-    let confirmation: Confirmation
     let isDryRun: Bool
+    let batch: DeletionBatch
 
     enum Choice: Sendable {
         case ids([Int64])
         case matching(MediaQuery)
     }
 
-    struct Outcome: Sendable {
-        var result: DeleteResult
-        /// As listed before the deletion.
-        var file: ServerMedia?
-        /// The error if `result` does not contain one.
-        var refusal: UserFacingError?
-
-        var error: UserFacingError? { refusal ?? result.userFacingError }
-
-        var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
-    }
-
-    private var host: String { session.server.scope }
-
     /// Returns the exit code of the batch; `.notFound` if no file matches.
     ///
     /// - Throws: `GigHiveError` if the files cannot be listed or the user is not an administrator; `UserFacingError` if
     ///   the deletion cannot be confirmed.
     func run(_ choice: Choice) async throws -> ExitCode {
+        let console = batch.console
         try console.requireOutput()
         // A dry run sends only read requests.
         if !isDryRun {
@@ -112,28 +99,18 @@ struct MediaDeletionRun: Sendable {
         let candidates = try await candidates(choice)
         try requireOneGuess(choice, candidates)
         console.record(.start, ["items": JSONValue(candidates.count), "dry_run": .bool(isDryRun)])
-        let isConfirmed = try await confirm(candidates.compactMap { $0.refusal == nil ? $0.file : nil })
-        store.beginRemovals()
-        let outcomes = await console.context.interruption.handling({ _ in }) {
-            await processAll(candidates, isConfirmed: isConfirmed)
-        }
-        let removal = console.finishRemovals(in: store)
         if candidates.isEmpty {
             console.note("no matching files on the server")
         }
-        let batch =
-            candidates.isEmpty
-            ? .notFound
-            : ExitCode.batch(outcomes.map(\.exitCode), isWhole: outcomes.count == candidates.count)
-        let names = ["deleted", "gone", "failed", "planned", "declined"]
-        return console.ending(batch == .success ? removal : batch)
-            .summary(of: candidates.count, outcomes.map(\.result.state.rawValue), counting: names)
+        return try await batch.run(
+            candidates.map(step),
+            counting: ["deleted", "gone", "failed", "planned", "declined"],
+            emptyCode: .notFound
+        ) { "Delete \(Formats.count($0, "file"))?" }
     }
 
-    // MARK: Finding
-
     /// The files to delete, and the IDs without a file, which have a `refusal`.
-    private func candidates(_ choice: Choice) async throws -> [Outcome] {
+    private func candidates(_ choice: Choice) async throws -> [FileDeletion] {
         // The prompt shows all events of a file, so the whole listing is read.
         let listed = try await session.client.media()
         let (ids, query): ([Int64], MediaQuery) =
@@ -141,9 +118,10 @@ struct MediaDeletionRun: Sendable {
             case .ids(let ids): (ids, MediaQuery())
             case .matching(let query): (try await session.client.media(matching: query).map(\.fileID), query)
             }
-        var candidates: [Outcome] = []
+        var candidates: [FileDeletion] = []
         for id in ids {
-            var candidate = Outcome(result: DeleteResult(fileID: id, state: .failed, host: host))
+            let result = DeleteResult(fileID: id, state: .failed, host: session.server.scope)
+            var candidate = FileDeletion(result: result, server: session.server)
             if let asset = try await session.client.asset(id) {
                 let file = listed.first { $0.fileID == id } ?? ServerMedia(fileID: id)
                 candidate.file = file.adding(asset)
@@ -161,9 +139,9 @@ struct MediaDeletionRun: Sendable {
     }
 
     /// A file name is compared with labels and may match unintended files, so `--yes` confirms only one file.
-    private func requireOneGuess(_ choice: Choice, _ candidates: [Outcome]) throws(UserFacingError) {
+    private func requireOneGuess(_ choice: Choice, _ candidates: [FileDeletion]) throws(UserFacingError) {
         guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
-            confirmation.isGiven, candidates.count > 1
+            batch.confirmation.isGiven, candidates.count > 1
         else { return }
         let ids = candidates.map { "\($0.result.fileID)" }.joined(separator: " ")
         throw .usage(
@@ -172,69 +150,26 @@ struct MediaDeletionRun: Sendable {
         )
     }
 
-    private func confirm(_ files: [ServerMedia]) async throws -> Bool {
-        guard !isDryRun, !files.isEmpty else { return false }
-        let lines =
-            ["Files to delete from \(ErrorCatalog.clean(host)), for everyone and from every event:"]
-            + files.flatMap { TextRenderer.brief($0) }
-        return try await confirmation.prompt(
-            lines,
-            "Delete \(Formats.count(files.count, "file"))?",
-            on: console
-        )
-    }
-
-    // MARK: Deleting
-
-    private func processAll(_ candidates: [Outcome], isConfirmed: Bool) async -> [Outcome] {
-        var outcomes: [Outcome] = []
-        for candidate in candidates {
-            guard console.mayContinue else { break }
-            let outcome = await process(candidate, isConfirmed: isConfirmed)
-            report(outcome)
-            outcomes.append(outcome)
-        }
-        return outcomes
-    }
-
-    /// A signal prevents the next deletion. One in flight is abandoned only after a repeated signal or a time limit
-    /// (`Console.outlast`).
-    private func process(_ candidate: Outcome, isConfirmed: Bool) async -> Outcome {
-        guard let file = candidate.file, candidate.refusal == nil else { return candidate }
-        var outcome = candidate
-        outcome.result.state = .declined
-        guard isConfirmed || isDryRun else { return outcome }
+    private func step(_ candidate: FileDeletion) -> DeletionBatch.Step {
+        guard let file = candidate.file, candidate.refusal == nil else { return DeletionBatch.Step(outcome: candidate) }
+        var planned = candidate
+        planned.result.state = .planned
         guard let checksum = file.checksumSHA256 else {
-            outcome.result.state = .failed
-            outcome.result.error = GigHiveError(
+            var unverified = candidate
+            unverified.result.error = GigHiveError(
                 .adminUnverified,
                 detail: "the server does not report a checksum"
             ).with(\.fileID, file.fileID)
-            return outcome
+            guard !isDryRun else { return DeletionBatch.Step(outcome: unverified) }
+            return DeletionBatch.Step(outcome: planned) { [unverified] in unverified }
         }
-        outcome.result.state = .planned
-        guard isConfirmed else { return outcome }
+        guard !isDryRun else { return DeletionBatch.Step(outcome: planned) }
         let target = AdminDeletion(fileID: file.fileID, checksumSHA256: checksum, sizeBytes: file.sizeBytes)
-        let deleter = Deleter(client: session.client, store: store, host: host)
-        outcome.result = await console.context.interruption.handling({ request in
-            console.outlast(
-                request,
-                for: "the server's response",
-                finishTimeout: session.settings.settings.finishTimeout.value
-            )
-        }) { await deleter.deleteAsAdmin(target) }
-        return outcome
-    }
-
-    // MARK: Reports
-
-    private func report(_ outcome: Outcome) {
-        console.result(
-            JSONRenderer.mediaDeletion(outcome, on: session.server),
-            TextRenderer.mediaDeletion(outcome, on: session.server, style: console.outputStyle)
-        )
-        if let error = outcome.error {
-            console.error(error)
+        let deleter = Deleter(client: session.client, store: batch.store, host: session.server.scope)
+        return DeletionBatch.Step(outcome: planned) {
+            var deleted = candidate
+            deleted.result = await deleter.deleteAsAdmin(target)
+            return deleted
         }
     }
 }
@@ -256,34 +191,5 @@ extension UserFacingError {
             "the server has no file with the ID \(fileID)",
             hint: "mediactl media list"
         )
-    }
-}
-
-extension JSONRenderer {
-    static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL) -> JSONObject {
-        let file = deletion.file
-        return [
-            "file_id": .integer(deletion.result.fileID), "host": .string(server.scope),
-            "server": .string(server.description), "state": .string(deletion.result.state.rawValue),
-            "events": .array((file?.events ?? []).map(event)), "file_name": JSONValue(file?.fileName),
-            "file_type": JSONValue(file?.fileType), "size_bytes": JSONValue(file?.sizeBytes),
-            "checksum_sha256": JSONValue(file?.checksumSHA256), "http_status": JSONValue(deletion.result.httpStatus),
-            "exit_code": .exitCode(deletion.exitCode), "error": .error(deletion.error),
-        ]
-    }
-}
-
-extension TextRenderer {
-    static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL, style: Style) -> [String] {
-        let label = deletion.file?.events.lazy.compactMap(\.label).first
-        let file = "\(deletion.result.fileID)" + (label.map { " " + ErrorCatalog.quoted($0) } ?? "")
-        let host = TerminalText.escaped(server.scope)
-        return switch deletion.result.state {
-        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
-        case .gone, .entryRemoved: ["\(file) was already deleted from \(host)"]
-        case .planned: ["\(file) would be deleted from \(host)"]
-        case .declined: ["\(file) was not deleted"]
-        case .failed: []
-        }
     }
 }

@@ -20,6 +20,8 @@ struct DeletionPlan: Sendable {
     let server: ServerURL?
     /// The host of `--server` if used as a filter; it applies to the whole command.
     let host: String?
+    /// Time of the plan, from which ages are counted.
+    let now: Date
     /// Whether to delete with admin rights; printed commands keep the option.
     var isAdmin = false
 
@@ -123,20 +125,6 @@ struct DeletionPlan: Sendable {
     }
 }
 
-/// A file without a local entry that is to be deleted by an administrator.
-struct AdminCandidate: Sendable {
-    /// Scope of its server.
-    var host: String
-    /// The file on the server, shown before the prompt.
-    var file: ServerMedia
-    var target: AdminDeletion
-    var deleter: Deleter
-
-    func result(_ state: DeleteResult.State) -> DeleteResult {
-        DeleteResult(fileID: target.fileID, state: state, host: host)
-    }
-}
-
 /// Finds files on the server that have no local entry, for deletions with admin rights.
 extension DeleteRun {
     /// The IDs of files with the required checksum, from the listing.
@@ -160,7 +148,7 @@ extension DeleteRun {
     /// The file with an ID. Its checksum must match the expected one: from the options, otherwise from the journal.
     ///
     /// - Throws: `GigHiveError`; `UserFacingError` if the server has no such file, or if no checksum is known with `--yes`.
-    func candidate(for fileID: Int64) async throws -> AdminCandidate {
+    func candidate(for fileID: Int64) async throws -> DeletionBatch.Step {
         guard let (host, server) = try plan.adminTarget(for: fileID) else { throw Self.noServer }
         let known = try checksumSHA256 ?? plan.journaledChecksum(of: fileID, host: host)
         guard known != nil || !confirmation.isGiven || isDryRun else {
@@ -180,12 +168,14 @@ extension DeleteRun {
         guard checksum == known ?? checksum else {
             throw GigHiveError(.idReused, detail: "its checksum is \(checksum)").with(\.fileID, fileID)
         }
-        return AdminCandidate(
-            host: host,
-            file: try await client.media(including: asset),
-            target: AdminDeletion(fileID: fileID, checksumSHA256: checksum, sizeBytes: asset.sizeBytes),
-            deleter: Deleter(client: client, store: plan.store, host: host)
-        )
+        let file = try await client.media(including: asset)
+        let target = AdminDeletion(fileID: fileID, checksumSHA256: checksum, sizeBytes: asset.sizeBytes)
+        let deleter = Deleter(client: client, store: plan.store, host: host)
+        let planned = FileDeletion(result: DeleteResult(fileID: fileID, state: .planned, host: host), file: file)
+        guard !isDryRun else { return DeletionBatch.Step(outcome: planned) }
+        return DeletionBatch.Step(outcome: planned) {
+            FileDeletion(result: await deleter.deleteAsAdmin(target), file: file)
+        }
     }
 
     private static var noServer: UserFacingError {
@@ -232,7 +222,7 @@ extension DeletionPlan {
             // A guest may have received a token as well, but has no login to use it with.
             return !isOfLogin && guests.contains { KeptUpload(guest: $0)?.isForEvent(of: KeptUpload(entry)) == true }
         }
-        return isChosen ? GuestHiding(upload: upload, record: record) : nil
+        return isChosen ? GuestHiding(upload: upload, record: record, now: now) : nil
     }
 }
 
@@ -246,7 +236,7 @@ extension TokenStore {
 }
 
 /// A guest upload to hide. Its server keeps the file (gighive contract section 6).
-struct GuestHiding: Sendable {
+struct GuestHiding: DeletionOutcome {
     enum State: String, Sendable {
         case hidden
         case planned
@@ -256,22 +246,49 @@ struct GuestHiding: Sendable {
 
     var upload: KeptUpload
     var record: UploadRecord
+    /// The time from which the age of the last known state is counted.
+    var now: Date
     var state = State.planned
-    var error: (any Error)?
+    var userFacingError: UserFacingError?
+
+    var stateName: String { state.rawValue }
 
     var exitCode: ExitCode {
-        if let error { return ErrorCatalog.userFacingError(of: error).exitCode }
-        return switch state {
-        case .hidden, .planned: .success
-        case .declined, .failed: .failure
-        }
+        userFacingError?.exitCode ?? (state == .hidden || state == .planned ? .success : .failure)
     }
+
+    var declined: GuestHiding { finished(.declined) }
 
     func finished(_ state: State, _ error: (any Error)? = nil) -> GuestHiding {
         var hiding = self
         hiding.state = state
-        hiding.error = error
+        hiding.userFacingError = error.map { ErrorCatalog.userFacingError(of: $0) }
         return hiding
+    }
+
+    func announcement(now: Date) -> (title: String, lines: [String]) {
+        (
+            "Files to hide on \(ErrorCatalog.clean(upload.host)), which keeps them:",
+            [TextRenderer.brief(upload, now: now)]
+        )
+    }
+
+    var json: JSONObject { JSONRenderer.deletion(self, of: upload.fileID, from: upload.host, upload) }
+
+    func text(_ style: Style) -> [String] {
+        let file = "\(upload.fileID) \(ErrorCatalog.quoted(upload.title))"
+        let host = TerminalText.escaped(upload.host)
+        return switch state {
+        case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
+        case .planned:
+            // A dry run does not query the server.
+            [
+                "\(file) would be hidden (\(upload.guestState == nil ? "state" : "last known state:") "
+                    + "\(TextRenderer.guestState(of: upload, now: now))); \(host) keeps the file"
+            ]
+        case .declined: ["\(file) was not hidden"]
+        case .failed: []
+        }
     }
 
     /// Returns this value, marked as failed if the state of the upload does not allow hiding. `isLastKnown` means that

@@ -95,15 +95,17 @@ struct UploadsDelete: UploadServerCommand {
             try confirmation.requirePrompt(for: chosenIDs.count > 1 ? "Delete them?" : "Delete it?")
         }
         let run = DeleteRun(
-            console: console,
             plan: chosen,
             servers: try ServerSession(settings, credentials: credentials),
-            confirmation: confirmation,
             onInvalidToken: onInvalidToken?.value,
-            isAdmin: asAdmin,
             checksumSHA256: checksum,
             isDryRun: dryRun,
-            finishTimeout: settings.settings.finishTimeout.value
+            batch: DeletionBatch(
+                console: console,
+                store: store.store,
+                confirmation: confirmation,
+                finishTimeout: settings.settings.finishTimeout.value
+            )
         )
         return try await run.run(ids: chosenIDs)
     }
@@ -120,128 +122,108 @@ struct UploadsDelete: UploadServerCommand {
             store: store.store,
             server: try settings.configuredServer(of: .uploadsURL),
             host: host,
+            now: settings.console.context.now(),
             isAdmin: asAdmin
         )
     }
 }
 
 struct DeleteRun: Sendable {
-    let console: Console
     let plan: DeletionPlan
     let servers: ServerSession
-    let confirmation: Confirmation
     let onInvalidToken: InvalidTokenChoice?
-    let isAdmin: Bool
     /// The required checksum of the single file; nil if none was specified.
     let checksumSHA256: String?
     let isDryRun: Bool
-    /// Grace period after a signal other than SIGINT to wait for a response.
-    let finishTimeout: Duration
+    let batch: DeletionBatch
 
-    private enum Step: Sendable {
-        case candidate(TokenEntry, Deleter)
-        case listed(AdminCandidate)
-        case refused(DeleteResult, UserFacingError? = nil)
-        case guest(GuestHiding)
-    }
-
-    private enum Outcome: Sendable {
-        case deletion(DeleteResult, ServerMedia? = nil, UserFacingError? = nil)
-        case hiding(GuestHiding)
-
-        var exitCode: ExitCode {
-            switch self {
-            case .deletion(let result, _, let refusal): refusal?.exitCode ?? result.exitCode
-            case .hiding(let hiding): hiding.exitCode
-            }
-        }
-
-        var state: String {
-            switch self {
-            case .deletion(let result, _, _): result.state.rawValue
-            case .hiding(let hiding): hiding.state.rawValue
-            }
-        }
-    }
+    var console: Console { batch.console }
+    var confirmation: Confirmation { batch.confirmation }
 
     /// Finds the entries, prompts once, deletes the files, and writes records, text and summary. Without IDs, the files
     /// to delete are those on the server with the checksum from the options.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await listedIDs() : ids
         try console.start(["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
-        var steps: [Step] = []
+        var steps: [DeletionBatch.Step] = []
         for id in ids {
             steps.append(try await find(id))
         }
-        let isConfirmed = isDryRun ? false : try await confirm(steps)
-        // A signal between two deletions, or before a result is printed, ends the loop but not the program.
-        return await console.context.interruption.handling({ _ in }) {
-            await processAll(steps, isConfirmed: isConfirmed)
-        }
-    }
-
-    private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
-        var results: [Outcome] = []
-        plan.store.beginRemovals()
-        for step in steps {
-            guard console.mayContinue else { break }
-            let result = await process(step, isConfirmed: isConfirmed)
-            report(result)
-            results.append(result)
-        }
-        let removal = console.finishRemovals(in: plan.store)
-        let batch = ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count)
-        let names = ["deleted", "hidden", "gone", "entry_removed", "failed", "planned", "declined"]
-        return console.ending(batch == .success ? removal : batch)
-            .summary(of: steps.count, results.map(\.state), counting: names)
+        let states = ["deleted", "hidden", "gone", "entry_removed", "failed", "planned", "declined"]
+        return try await batch.run(steps, counting: states) { $0 == 1 ? "Delete it?" : "Delete them?" }
     }
 
     // MARK: Finding
 
-    private func find(_ id: Int64) async throws -> Step {
-        if isAdmin, try !plan.hasEntry(for: id) {
+    private func find(_ id: Int64) async throws -> DeletionBatch.Step {
+        var deletion = FileDeletion(result: DeleteResult(fileID: id, state: .failed, host: plan.scopeName))
+        if plan.isAdmin, try !plan.hasEntry(for: id) {
             do {
-                return .listed(try await candidate(for: id))
+                return try await candidate(for: id)
             } catch let error as GigHiveError where error.fileID == id {
-                return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName, error: error))
+                deletion.result.error = error
             } catch let refusal as UserFacingError where refusal.code == UserFacingError.noSuchMedia(id).code {
-                return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName), refusal)
+                deletion.refusal = refusal
             }
+            return DeletionBatch.Step(outcome: deletion)
         }
-        return try await findEntry(id)
-    }
-
-    private func findEntry(_ id: Int64) async throws -> Step {
-        var host = plan.scopeName
-        if !isAdmin, let guest = try plan.guestUpload(for: id) {
-            try requireChecksum(guest.upload.checksumSHA256, of: id)
-            guard !isDryRun else { return .guest(guest.judged(isLastKnown: true)) }
-            return .guest(await guest.querying(store: plan.store, servers: servers, now: console.context.now()))
-        }
+        if !plan.isAdmin, let guest = try plan.guestUpload(for: id) { return try await step(hiding: guest) }
         do {
             let target = try plan.target(for: id)
-            host = target.host
-            // Report store errors without requiring a login.
-            let planned = try planned(target)
-            guard !isDryRun else { return .refused(planned) }
-            let deleter = Deleter(
-                client: try await servers.client(
-                    for: target.server,
-                    retryCommand: "mediactl uploads delete \(id)\(plan.options)"
-                ),
-                store: plan.store,
-                host: target.host
-            )
-            return .candidate(try checked(try await deleter.entry(for: id)), deleter)
+            deletion.result.host = target.host
+            return try await step(deleting: target)
         } catch let error as GigHiveError {
-            return .refused(DeleteResult(fileID: id, state: .failed, host: host, error: error))
+            deletion.result.error = error
+            return DeletionBatch.Step(outcome: deletion)
         }
+    }
+
+    private func step(hiding guest: GuestHiding) async throws -> DeletionBatch.Step {
+        try requireChecksum(guest.upload.checksumSHA256, of: guest.upload.fileID)
+        guard !isDryRun else { return DeletionBatch.Step(outcome: guest.judged(isLastKnown: true)) }
+        let queried = await guest.querying(store: plan.store, servers: servers, now: console.context.now())
+        guard queried.state == .planned else { return DeletionBatch.Step(outcome: queried) }
+        return DeletionBatch.Step(outcome: queried) {
+            await queried.perform(store: plan.store, servers: servers, now: console.context.now())
+        }
+    }
+
+    /// `--dry-run` only reads the store.
+    private func step(deleting target: DeletionPlan.Target) async throws -> DeletionBatch.Step {
+        // Report store errors without requiring a login.
+        guard let known = try plan.store.tokens(host: target.host, fileID: target.fileID).first else {
+            throw GigHiveError.withoutToken(target.fileID, host: target.host, in: plan.store)
+        }
+        let planned = self.planned(try checked(known))
+        guard !isDryRun else { return DeletionBatch.Step(outcome: planned) }
+        let deleter = Deleter(
+            client: try await servers.client(
+                for: target.server,
+                retryCommand: "mediactl uploads delete \(target.fileID)\(plan.options)"
+            ),
+            store: plan.store,
+            host: target.host
+        )
+        let entry = try checked(try await deleter.entry(for: target.fileID))
+        return DeletionBatch.Step(outcome: self.planned(entry)) {
+            FileDeletion(
+                result: plan.isAdmin
+                    ? await deleter.deleteAsAdmin(self.target(of: entry))
+                    : await deleter.delete(entry) { await choose($0) }
+            )
+        }
+    }
+
+    private func planned(_ entry: TokenEntry) -> FileDeletion {
+        FileDeletion(result: DeleteResult(fileID: entry.fileID, state: .planned, entry: entry, host: entry.host))
     }
 
     /// The entry, if it has the required checksum. An entry without a checksum is accepted for an administrator, whose
     /// deletion verifies the server's checksum.
     private func checked(_ entry: TokenEntry) throws(UserFacingError) -> TokenEntry {
-        if !entry.checksumSHA256.isEmpty || !isAdmin { try requireChecksum(entry.checksumSHA256, of: entry.fileID) }
+        if !entry.checksumSHA256.isEmpty || !plan.isAdmin {
+            try requireChecksum(entry.checksumSHA256, of: entry.fileID)
+        }
         return entry
     }
 
@@ -254,52 +236,7 @@ struct DeleteRun: Sendable {
         )
     }
 
-    /// `--dry-run` only reads the store.
-    private func planned(_ target: DeletionPlan.Target) throws -> DeleteResult {
-        guard let entry = try plan.store.tokens(host: target.host, fileID: target.fileID).first else {
-            throw GigHiveError.withoutToken(target.fileID, host: target.host, in: plan.store)
-        }
-        return DeleteResult(
-            fileID: target.fileID,
-            state: .planned,
-            entry: try checked(entry),
-            host: target.host
-        )
-    }
-
-    // MARK: Confirmation
-
-    private func confirm(_ steps: [Step]) async throws -> Bool {
-        let entries = steps.compactMap { step in
-            if case .candidate(let entry, _) = step { entry } else { nil }
-        }
-        let guests = steps.compactMap { step in
-            if case .guest(let hiding) = step, hiding.state == .planned { hiding.upload } else { nil }
-        }
-        let listed = steps.compactMap { step in
-            if case .listed(let candidate) = step { candidate } else { nil }
-        }
-        guard !entries.isEmpty || !guests.isEmpty || !listed.isEmpty else { return false }
-        let now = console.context.now()
-        var lines: [String] = []
-        for host in Set(entries.map(\.host)).sorted() {
-            lines.append("Files to delete from \(ErrorCatalog.clean(host)), for everyone and from every event:")
-            lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
-        }
-        for host in Set(listed.map(\.host)).sorted() {
-            lines.append("No local entry; this deletes the file on \(ErrorCatalog.clean(host)), for everyone:")
-            lines += listed.filter { $0.host == host }.flatMap { TextRenderer.brief($0.file) }
-        }
-        for host in Set(guests.map(\.host)).sorted() {
-            lines.append("Files to hide on \(ErrorCatalog.clean(host)), which keeps them:")
-            lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
-        }
-        return try await confirmation.prompt(
-            lines,
-            entries.count + guests.count + listed.count == 1 ? "Delete it?" : "Delete them?",
-            on: console
-        )
-    }
+    // MARK: Deleting
 
     private func choose(_ entry: TokenEntry) async -> InvalidTokenChoice {
         if let choice = onInvalidToken {
@@ -319,38 +256,6 @@ struct DeleteRun: Sendable {
         }
     }
 
-    // MARK: Deleting
-
-    /// A signal prevents the next deletion. One in flight is abandoned only after a repeated signal or a time limit
-    /// (`Console.outlast`).
-    private func process(_ step: Step, isConfirmed: Bool) async -> Outcome {
-        switch step {
-        case .refused(let result, let refusal): return .deletion(result, nil, refusal)
-        case .listed(let candidate) where isDryRun: return .deletion(candidate.result(.planned), candidate.file)
-        case .listed(let candidate) where !isConfirmed: return .deletion(candidate.result(.declined), candidate.file)
-        case .listed(let candidate):
-            return await console.context.interruption.handling({ outlast($0) }) {
-                .deletion(await candidate.deleter.deleteAsAdmin(candidate.target), candidate.file)
-            }
-        case .guest(let hiding) where isDryRun || hiding.state == .failed: return .hiding(hiding)
-        case .guest(let hiding) where !isConfirmed: return .hiding(hiding.finished(.declined))
-        case .guest(let hiding):
-            return await console.context.interruption.handling({ outlast($0) }) {
-                .hiding(await hiding.perform(store: plan.store, servers: servers, now: console.context.now()))
-            }
-        case .candidate(let entry, _) where !isConfirmed:
-            return .deletion(DeleteResult(fileID: entry.fileID, state: .declined, entry: entry, host: entry.host))
-        case .candidate(let entry, let deleter):
-            return await console.context.interruption.handling({ outlast($0) }) {
-                .deletion(
-                    isAdmin
-                        ? await deleter.deleteAsAdmin(target(of: entry))
-                        : await deleter.delete(entry) { await choose($0) }
-                )
-            }
-        }
-    }
-
     /// The file of an entry; an entry without a checksum gets the checksum from the options.
     private func target(of entry: TokenEntry) -> AdminDeletion {
         var target = AdminDeletion(entry)
@@ -359,145 +264,9 @@ struct DeleteRun: Sendable {
         }
         return target
     }
-
-    private func outlast(_ request: Interruption.Request) {
-        console.outlast(request, for: "the server's response", finishTimeout: finishTimeout)
-    }
-
-    // MARK: Reports
-
-    private func report(_ end: Outcome) {
-        switch end {
-        case .deletion(let result, let file, let refusal):
-            console.result(
-                JSONRenderer.deletion(result, file: file, refusal: refusal),
-                TextRenderer.deletion(result, file: file, style: console.outputStyle)
-            )
-            if let refusal {
-                console.error(refusal)
-            } else if let error = result.userFacingError {
-                console.error(error)
-            }
-        case .hiding(let hiding):
-            let text = TextRenderer.hiding(hiding, now: console.context.now(), style: console.outputStyle)
-            console.result(JSONRenderer.hiding(hiding), text)
-            if let error = hiding.error {
-                console.error(ErrorCatalog.userFacingError(of: error))
-            }
-        }
-    }
-}
-
-extension DeleteResult {
-    /// The exit code for this deletion alone.
-    var exitCode: ExitCode {
-        if let error { return ExitCode(error.code) }
-        return switch state {
-        case .deleted, .gone, .entryRemoved, .planned: .success
-        case .declined, .failed: .failure
-        }
-    }
-
-    /// Why the deletion failed, or why the local entry of the deleted file is still there.
-    var userFacingError: UserFacingError? {
-        guard let error else { return nil }
-        var userFacingError = ErrorCatalog.userFacingError(of: error)
-        if state != .failed {
-            userFacingError.message = "the local entry of \(fileID) was not removed: \(userFacingError.message)"
-        }
-        return userFacingError
-    }
-}
-
-extension JSONRenderer {
-    static func deletion(
-        _ result: DeleteResult,
-        file: ServerMedia? = nil,
-        refusal: UserFacingError? = nil
-    ) -> JSONObject {
-        let members = deletion(
-            of: result.fileID,
-            from: result.host,
-            result.state.rawValue,
-            result.entry.map { KeptUpload($0) },
-            httpStatus: result.httpStatus,
-            refusal?.exitCode ?? result.exitCode,
-            refusal ?? result.userFacingError
-        )
-        // Without a local entry, the server's details are used.
-        guard result.entry == nil, let file else { return members }
-        let event = file.events.first
-        return members.replacing([
-            "event_date": JSONValue(event?.date), "org_name": JSONValue(event?.orgName),
-            "event_type": JSONValue(event?.eventType), "label": JSONValue(event?.label),
-            "file_name": JSONValue(file.fileName), "checksum_sha256": JSONValue(file.checksumSHA256),
-        ])
-    }
-
-    static func hiding(_ hiding: GuestHiding) -> JSONObject {
-        deletion(
-            of: hiding.upload.fileID,
-            from: hiding.upload.host,
-            hiding.state.rawValue,
-            hiding.upload,
-            httpStatus: nil,
-            hiding.exitCode,
-            hiding.error
-        )
-    }
-
-    private static func deletion(
-        of fileID: Int64,
-        from host: String,
-        _ state: String,
-        _ upload: KeptUpload?,
-        httpStatus: Int?,
-        _ code: ExitCode,
-        _ failure: (any Error)?
-    ) -> JSONObject {
-        [
-            "file_id": .integer(fileID), "host": .nonEmpty(host), "state": .string(state),
-            "event_date": JSONValue(upload?.eventDate), "org_name": JSONValue(upload?.orgName),
-            "event_type": JSONValue(upload?.eventType), "label": JSONValue(upload?.label),
-            "file_name": JSONValue(upload?.fileName), "checksum_sha256": JSONValue(upload?.checksumSHA256),
-            "server": JSONValue(upload?.server), "http_status": JSONValue(httpStatus),
-            "exit_code": .exitCode(code), "error": .error(failure),
-        ]
-    }
 }
 
 extension TextRenderer {
-    static func deletion(_ result: DeleteResult, file media: ServerMedia? = nil, style: Style) -> [String] {
-        let title = result.entry.map { KeptUpload($0).title } ?? media?.events.lazy.compactMap(\.label).first
-        let file = title.map { "\(result.fileID) \(ErrorCatalog.quoted($0))" } ?? "\(result.fileID)"
-        let host = TerminalText.escaped(result.host)
-        return switch result.state {
-        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
-        case .gone where result.entry == nil || result.error != nil: ["\(file) was already deleted from \(host)"]
-        case .gone: ["\(file) was already deleted from \(host); removed the local entry"]
-        case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
-        case .planned: ["\(file) would be deleted from \(host)"]
-        case .declined: ["\(file) was not deleted"]
-        case .failed: []
-        }
-    }
-
-    static func hiding(_ hiding: GuestHiding, now: Date, style: Style) -> [String] {
-        let file = "\(hiding.upload.fileID) \(ErrorCatalog.quoted(hiding.upload.title))"
-        let host = TerminalText.escaped(hiding.upload.host)
-        return switch hiding.state {
-        case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
-        case .planned:
-            // A dry run does not query the server.
-            [
-                "\(file) would be hidden (\(hiding.upload.guestState == nil ? "state" : "last known state:") "
-                    + "\(guestState(of: hiding.upload, now: now))); \(host) keeps the file"
-            ]
-        case .declined: ["\(file) was not hidden"]
-        case .failed: []
-        }
-    }
-
     /// One line for a prompt.
     static func brief(_ upload: KeptUpload, now: Date) -> String {
         "  \(upload.fileID)  \(TerminalText.escaped(upload.eventDate))  \(TerminalText.escaped(upload.orgName))  \(TerminalText.escaped(upload.eventType))  "
