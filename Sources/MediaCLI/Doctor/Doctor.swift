@@ -72,8 +72,7 @@ struct Doctor: ContextCommand {
     }
 
     private var hasCredentials: Bool {
-        connection.identity.user != nil || credentials.passwordStdin || credentials.passwordFile != nil
-            || credentials.apiKeyFile != nil
+        connection.identity.user != nil || !credentials.flags.names.isEmpty
     }
 
     /// Everything except `login`, `role` and `tus` can be checked without a login. An expired stored login fails the

@@ -84,11 +84,7 @@ struct LogIn: ServerCommand {
     func run(in console: Console) async throws -> ExitCode {
         let flags = connection.flags + identity.flags
         let settings = try await SettingsSession.open(console, global: global, connection: flags)
-        let credentials = CredentialFlags(
-            passwordStdin: mail.passwordStdin,
-            passwordFile: mail.passwordFile,
-            noInput: global.noInput
-        )
+        let credentials = CredentialFlags(passwordStdin: mail.passwordStdin, passwordFile: mail.passwordFile)
         let isOfPhotoServer =
             mail.email != nil || key.apiKeyStdin || key.apiKeyFile != nil || deviceName != nil || yes
         let uploadRun = UploadLoginRun(settings: settings, flags: credentials, isDryRun: dryRun)
@@ -98,7 +94,7 @@ struct LogIn: ServerCommand {
         let run = LoginRun(session: try SyncSession.open(settings), requestedName: deviceName, isDryRun: dryRun)
         try console.requireOutput()
         guard let email = mail.email else {
-            return try await run.run(key.flags(noInput: global.noInput))
+            return try await run.run(key.flags)
         }
         return try await run.run(email, credentials, Confirmation(prompter: settings.prompter, isGiven: yes))
     }
@@ -189,7 +185,7 @@ struct UploadLoginRun: Sendable {
         try await settings.search(flags, at: origin, of: .uploadsURL) { search in
             if let user = search.server.user?.value { return user }
             if let user = try await search.netrcEntry()?.login { return user }
-            let prompt = search.flags.noInput ? nil : search.dependencies.prompt
+            let prompt = search.dependencies.prompt
             guard let user = try await prompt?("Email address for \(origin): ", .shown), !user.isEmpty else {
                 throw CredentialError.usage("no user for \(origin)", hint: "set --user ADDRESS")
             }

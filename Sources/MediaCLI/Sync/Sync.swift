@@ -113,7 +113,7 @@ struct SyncSession: Sendable {
     ///
     /// - Throws: `UserFacingError` if there is no key; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func account(_ options: KeyOptions) async throws -> SyncAccount {
-        let given = try await search(options.flags(noInput: settings.global.noInput)) { try await $0.givenKey() }
+        let given = try await search(options.flags) { try await $0.givenKey() }
         guard let key = given ?? login?.apiKey else {
             throw ErrorCatalog.userFacingError(of: PhotoSyncError(.notLoggedIn, value: address))
         }

@@ -198,12 +198,7 @@ struct TapesSession: Sendable {
         at server: ServerURL,
         _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
     ) async throws -> Found {
-        try await settings.search(
-            options.flags(noInput: settings.global.noInput),
-            at: server.origin,
-            of: .libraryURL,
-            find: find
-        )
+        try await settings.search(options.flags, at: server.origin, of: .libraryURL, find: find)
     }
 
     private func keptKey(at server: ServerURL) throws -> String? {

@@ -191,7 +191,7 @@ extension Upload {
             sending.transfer.transport?.value != .multipart,
             "Event links require tus: omit --transport multipart."
         )
-        let login = connection.base.identity.flags.names.sorted() + credentials.flags
+        let login = connection.base.identity.flags.names.sorted() + credentials.flags.names
         try require(
             login.isEmpty,
             "An event link is used without a login: omit \(login.joined(separator: ", "))."

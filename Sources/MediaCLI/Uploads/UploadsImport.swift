@@ -53,7 +53,7 @@ struct UploadsImport: ContextCommand {
         let content = try ImportFile.content(of: file, standardInput: console.context.standardInput, isWeb: web)
         switch content {
         case .export(var reader):
-            guard !credentials.flags(noInput: global.noInput).hasSecret else {
+            guard credentials.flags.names.isEmpty else {
                 throw UserFacingError.usage(
                     "importing an export does not use a login",
                     hint: "omit the password and key options"

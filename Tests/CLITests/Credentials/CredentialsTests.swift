@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Synchronization
 import TestSupport
@@ -153,10 +154,20 @@ import Testing
     }
 
     @Test func noInputNeverPrompts() async throws {
-        let error = await #expect(throws: CredentialError.self) {
-            try await find(CredentialFlags(noInput: true), user: "u", prompt: "typed")
+        for options in [[], ["--no-input"]] {
+            let session = try await SettingsSession.open(
+                TestConsole().console(isTerminal: true),
+                global: try GlobalOptions.parse(options),
+                connection: SettingsFlags()
+            )
+            #expect(session.prompter.isAllowed == options.isEmpty)
+            let hasPrompt = try await session.search(
+                CredentialFlags(),
+                at: ServerURL(Self.https).origin,
+                of: .uploadsURL
+            ) { $0.dependencies.prompt != nil }
+            #expect(hasPrompt == options.isEmpty)
         }
-        #expect(error?.exitCode == 4)
     }
 
     /// None of the user's files is opened, so an error in the netrc goes unnoticed.

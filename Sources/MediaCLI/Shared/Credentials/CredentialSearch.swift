@@ -56,8 +56,7 @@ struct CredentialSearch: Sendable {
     // MARK: Sources
 
     private func fromFlags() async throws(CredentialError) -> Secret? {
-        let given = [flags.passwordStdin, flags.passwordFile != nil, flags.apiKeyFile != nil].count { $0 }
-        guard given < 2 else {
+        guard flags.names.count < 2 else {
             throw .usage("only one of --password-stdin, --password-file and --api-key-file can be used")
         }
         guard server.isTarget else { return nil }
@@ -115,7 +114,7 @@ struct CredentialSearch: Sendable {
 
     /// Prompts for a password, and for a missing user name. Prompts again if the server refuses the login.
     private func fromPrompt() async throws -> Authorization {
-        guard let prompt = dependencies.prompt, !flags.noInput else { throw missing }
+        guard let prompt = dependencies.prompt else { throw missing }
         try await dependencies.beforePrompt()
         for attempt in 1...Self.attempts {
             let user = try await userName()
@@ -144,7 +143,7 @@ struct CredentialSearch: Sendable {
                 hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"
             )
         }
-        let isGiven = flags.hasSecret || hasEnvironmentSecret
+        let isGiven = !flags.names.isEmpty || hasEnvironmentSecret
         return .notAuthenticated(
             "no credentials for \(origin)" + (isGiven ? "; the specified credentials are for a different server" : ""),
             hint: dependencies.retryCommand.map { "\($0) --server \(origin)" }
@@ -183,7 +182,7 @@ struct CredentialSearch: Sendable {
     private func userName(_ entry: Netrc.Entry? = nil) async throws(CredentialError) -> String {
         var user = server.user?.value ?? entry?.login
         if user == nil { user = try await netrcEntry()?.login }
-        if user == nil, let prompt = dependencies.prompt, !flags.noInput {
+        if user == nil, let prompt = dependencies.prompt {
             user = try await prompt("User name for \(origin): ", .shown)
         }
         guard let user, !user.isEmpty else {
@@ -268,7 +267,7 @@ extension CredentialSearch {
     /// The API key to log in with, from flags, environment or a prompt. `address` is shown in the prompt.
     func keyToKeep(for address: String) async throws(CredentialError) -> String {
         if let key = try await givenKey() { return key }
-        guard let prompt = dependencies.prompt, !flags.noInput else {
+        guard let prompt = dependencies.prompt else {
             throw .notAuthenticated(
                 "no API key for \(address)",
                 hint: "set an issued key with --api-key-stdin, --api-key-file FILE or MEDIACTL_API_KEY"
@@ -295,7 +294,7 @@ extension CredentialSearch {
             if let password = try await fromCommand() { return password }
             if let entry = try await netrcEntry(), let password = entry.password { return password }
         }
-        guard let prompt = dependencies.prompt, !flags.noInput else {
+        guard let prompt = dependencies.prompt else {
             throw .notAuthenticated(
                 "no password for \(TerminalText.escaped(email))",
                 hint: "use --password-stdin, --password-file FILE or MEDIACTL_PASSWORD"

@@ -9,10 +9,15 @@ struct CredentialFlags: Sendable, Equatable {
     var passwordFile: String?
     var apiKeyFile: String?
     var apiKeyStdin = false
-    /// `--no-input`: never prompt.
-    var noInput = false
 
-    var hasSecret: Bool { passwordStdin || passwordFile != nil || apiKeyFile != nil || apiKeyStdin }
+    /// The given flags, as written on the command line.
+    var names: [String] {
+        let given = [
+            ("--password-stdin", passwordStdin), ("--password-file", passwordFile != nil),
+            ("--api-key-file", apiKeyFile != nil), ("--api-key-stdin", apiKeyStdin),
+        ]
+        return given.filter(\.1).map(\.0)
+    }
 }
 
 /// Dependencies of the search for credentials.

@@ -11,22 +11,8 @@ struct CredentialOptions: ParsableArguments {
     @Option("Read an API key from this file.", value: .file)
     var apiKeyFile: String?
 
-    /// The given options, as written on the command line.
-    var flags: [String] {
-        let given = [
-            ("--password-stdin", passwordStdin), ("--password-file", passwordFile != nil),
-            ("--api-key-file", apiKeyFile != nil),
-        ]
-        return given.filter(\.1).map(\.0)
-    }
-
-    func flags(noInput: Bool) -> CredentialFlags {
-        CredentialFlags(
-            passwordStdin: passwordStdin,
-            passwordFile: passwordFile,
-            apiKeyFile: apiKeyFile,
-            noInput: noInput
-        )
+    var flags: CredentialFlags {
+        CredentialFlags(passwordStdin: passwordStdin, passwordFile: passwordFile, apiKeyFile: apiKeyFile)
     }
 }
 
@@ -42,7 +28,5 @@ struct KeyOptions: ParsableArguments {
         try require(!apiKeyStdin || apiKeyFile == nil, "--api-key-stdin cannot be combined with --api-key-file.")
     }
 
-    func flags(noInput: Bool) -> CredentialFlags {
-        CredentialFlags(apiKeyFile: apiKeyFile, apiKeyStdin: apiKeyStdin, noInput: noInput)
-    }
+    var flags: CredentialFlags { CredentialFlags(apiKeyFile: apiKeyFile, apiKeyStdin: apiKeyStdin) }
 }

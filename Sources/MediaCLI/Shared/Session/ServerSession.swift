@@ -18,7 +18,7 @@ actor ServerSession {
     ) throws {
         self.settings = settings
         self.service = service
-        self.credentials = credentials.flags(noInput: settings.global.noInput)
+        self.credentials = credentials.flags
         http = try settings.httpClient(for: service)
     }
 
