@@ -126,32 +126,20 @@ enum PasswordPrompt {
         let terminal = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { throw .notAuthenticated("cannot prompt for a login: not a terminal") }
         defer { close(terminal) }
-        var wake: [Int32] = [-1, -1]
-        guard pipe(&wake) == 0 else { throw .notAuthenticated("cannot prompt for a login") }
-        let (wakeReader, wakeWriter) = (wake[0], wake[1])
-        for end in wake { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        defer {
-            close(wakeReader)
-            close(wakeWriter)
+        return try await BlockingWork.runCancellable { isCancelled throws(CredentialError) in
+            try read(question, echo, terminal, isCancelled)
         }
-        let result: Result<String, CredentialError> = await withTaskCancellationHandler {
-            await BlockingWork.run { read(question, echo, terminal, cancelled: wakeReader) }
-        } onCancel: {
-            // Both ends of the pipe stay open until the thread has finished.
-            _ = write(wakeWriter, "x", 1)
-        }
-        return try result.get()
     }
 
     private static func read(
         _ question: String,
         _ echo: Echo,
         _ terminal: Int32,
-        cancelled: Int32
-    ) -> Result<String, CredentialError> {
+        _ isCancelled: () -> Bool
+    ) throws(CredentialError) -> String {
         var previous = termios()
         guard tcgetattr(terminal, &previous) == 0 else {
-            return .failure(.notAuthenticated("cannot prompt for a login: not a terminal"))
+            throw .notAuthenticated("cannot prompt for a login: not a terminal")
         }
         var prompting = previous
         if echo == .hidden { prompting.c_lflag &= ~tcflag_t(ECHO) }
@@ -168,29 +156,24 @@ enum PasswordPrompt {
             // Echoed input includes its line break, unless it was interrupted.
             if echo == .hidden || !isWhole { show("\n", on: terminal) }
         }
-        let result = readLine(terminal, cancelled: cancelled)
-        if case .success = result { isWhole = true }
-        return result
+        let line = try readLine(terminal, isCancelled)
+        isWhole = true
+        return line
     }
 
-    private static func readLine(_ terminal: Int32, cancelled: Int32) -> Result<String, CredentialError> {
+    private static func readLine(_ terminal: Int32, _ isCancelled: () -> Bool) throws(CredentialError) -> String {
         var line: [UInt8] = []
         while true {
-            var ready = [
-                pollfd(fd: cancelled, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
-            ]
-            if poll(&ready, 2, -1) < 0, errno != EINTR { break }
-            if ready[0].revents != 0 { return .failure(.interrupted) }
-            guard ready[1].revents != 0 else { continue }
+            guard !isCancelled() else { throw .interrupted }
+            var ready = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+            guard poll(&ready, 1, 100) > 0 else { continue }
             var byte: UInt8 = 0
             let got = Foundation.read(terminal, &byte, 1)
             if got < 0, errno == EINTR { continue }
-            guard got == 1 else { break }
-            if byte == UInt8(ascii: "\n") { return .success(String(decoding: line, as: UTF8.self)) }
+            guard got == 1 else { throw .notAuthenticated("nothing was entered") }
+            if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
             line.append(byte)
         }
-        return .failure(.notAuthenticated("nothing was entered"))
     }
 
     private static func show(_ text: String, on terminal: Int32) {
