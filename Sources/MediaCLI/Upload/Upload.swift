@@ -66,6 +66,10 @@ struct Upload: ContextCommand {
         )
         let manifest = try await collection.manifest()
         let inputs = try await collection.inputs(with: manifest)
+        // Detect an unusable report without requiring a login.
+        let reportFile = try sending.report.map { path throws(UserFacingError) in
+            try NewFile(replacing: RawArguments.bytes(of: path), .upload)
+        }
         let servers = try ServerSession(settings, credentials: credentials)
         let guest = try await guestSession(settings, servers)
         let details = DetailPlan(
@@ -126,6 +130,7 @@ struct Upload: ContextCommand {
                 report: sending.report
             ),
             jobs: jobs,
+            reportFile: reportFile,
             tape: tape
         )
         guard let directory = input.watch else { return try await run.run(items) }

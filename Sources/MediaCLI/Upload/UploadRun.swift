@@ -17,6 +17,8 @@ struct UploadRun: Sendable {
     let shard: ShardChoice?
     let continuation: Continuation
     let jobs: Int
+    /// The file of `--report`.
+    let reportFile: NewFile?
     var tape: UploadTape?
 
     private var console: Console { settings.console }
@@ -39,15 +41,15 @@ struct UploadRun: Sendable {
 
     /// Runs the batch and writes its records, text, report and summary.
     ///
-    /// - Throws: `UserFacingError` if the report or the results cannot be written.
+    /// - Throws: `UserFacingError` if the results cannot be written.
     func run(_ items: [UploadBatch.Item]) async throws -> ExitCode {
         let began = console.context.elapsed()
-        let report = try begin(items: items.count)
+        try begin(items: items.count)
         if items.isEmpty {
             console.note("nothing to upload")
         }
         let isVerified = !sending.dryRun && (sending.verify ?? (items.count > 1))
-        let results = UploadResults(items, keepsLines: sending.report != nil, keepsStored: isVerified)
+        let results = UploadResults(items, keepsLines: reportFile != nil, keepsStored: isVerified)
         let reporter = reporter(fileCount: items.count)
         // A signal between two files, or before a result is printed, ends the loop but not the program.
         return await console.context.interruption.handling({ _ in }) {
@@ -59,7 +61,7 @@ struct UploadRun: Sendable {
                 if isVerified { await verify(results) }
             }
             UploadPlan.release(items)
-            return finish(results, reporter, report, began: began)
+            return finish(results, reporter, began: began)
         }
     }
 
@@ -84,25 +86,21 @@ struct UploadRun: Sendable {
 
     // MARK: Start and end
 
-    /// Checks that the results can be written and writes the start record. `items` is nil if unknown. Returns the
-    /// report file.
+    /// Checks that the results can be written and writes the start record. `items` is nil if unknown.
     ///
-    /// - Throws: `UserFacingError` if the results or the report cannot be written.
-    func begin(items: Int?) throws(UserFacingError) -> NewFile? {
+    /// - Throws: `UserFacingError` if the results cannot be written.
+    func begin(items: Int?) throws(UserFacingError) {
         try console.start([
             "server": .string(uploader.client.server.description), "items": JSONValue(items),
             "dry_run": .bool(sending.dryRun), "jobs": JSONValue(jobs),
             "shard": JSONRenderer.shard(shard),
         ])
-        guard let path = sending.report else { return nil }
-        return try NewFile(replacing: RawArguments.bytes(of: path), .upload)
     }
 
     /// Writes the report and the summary. `failure` is the error that ended the run, even if every upload succeeded.
     func finish(
         _ results: UploadResults,
         _ reporter: UploadReporter,
-        _ report: NewFile?,
         began: Duration,
         after failure: UserFacingError? = nil
     ) -> ExitCode {
@@ -112,7 +110,7 @@ struct UploadRun: Sendable {
         var ending = console.ending(result == .success ? failure?.exitCode ?? result : result)
         let members = JSONRenderer.counts(counts)
         do {
-            try report?.write(
+            try reportFile?.write(
                 UploadReport(
                     server: uploader.client.server.description,
                     workingDirectory: console.context.workingDirectory,
@@ -227,15 +225,15 @@ extension UploadRun {
         } catch {
             throw ErrorCatalog.userFacingError(ofWatching: error)
         }
-        let report = try begin(items: nil)
+        try begin(items: nil)
         console.note("watching \(ErrorCatalog.quoted(directory)); press Ctrl-C to stop")
-        let results = UploadResults(keepsLines: sending.report != nil)
+        let results = UploadResults(keepsLines: reportFile != nil)
         let reporter = reporter(fileCount: nil)
         return await console.context.interruption.handling({ _ in }) {
             let isGone = await send(watch, results, reporter) && console.context.interruption.signal == nil
             let failure = isGone ? ErrorCatalog.userFacingError(ofLostDirectory: directory) : nil
             if let failure { console.error(failure) }
-            return finish(results, reporter, report, began: began, after: failure)
+            return finish(results, reporter, began: began, after: failure)
         }
     }
 

@@ -71,6 +71,7 @@ import Testing
         arguments: [
             (["uploads", "delete", "4711"], 11), (["smoke", "--server", "http://127.0.0.1:9"], 6),
             (["upload", "nosuch.mp4"], 2), (["upload", "clip.mp4", "--event-type", "gala"], 2),
+            (["upload", "clip.mp4", "--report", "clip.mp4"], 2),
         ] as [([String], Int32)]
     )
     func errorsAreReportedBeforeAnyPrompt(_ arguments: [String], _ exitCode: Int32) async throws {
