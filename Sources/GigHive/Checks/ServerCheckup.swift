@@ -38,7 +38,8 @@ public struct ServerCheckup: Sendable {
     }
 
     /// Runs all checks, in the order of `names`. If the task is canceled, further requests fail, and the checks that
-    /// depend on them fail or are skipped. `onCheck` is called after each check.
+    /// depend on them fail or are skipped; `limits` and `clock` then have no result. `onCheck` is called after each
+    /// check.
     public func run(onCheck: @escaping @Sendable (ServerCheck) -> Void = { _ in }) async -> [ServerCheck] {
         var list = CheckList(onCheck: onCheck)
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
@@ -65,6 +66,7 @@ public struct ServerCheckup: Sendable {
         await list.run("health") { () throws(GigHiveError) in try await health() }
         guard list.hasResponse else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
         await checkLogin(&list)
+        guard !Task.isCancelled else { return list.checks }
         let tusMaximum = list.checks.first { $0.name == "tus" }?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
         await list.run("clock") { () throws(GigHiveError) in try await clock() }
