@@ -13,7 +13,8 @@ extension OutcomeTable.Server {
             case part(String)
         }
 
-        let calls: @Sendable (OutcomeTable.Call) -> Bool
+        /// nil for any.
+        let calls: [OutcomeTable.Call]?
         let statuses: ClosedRange<Int>
         let mark: Mark
         /// Section of the contract.
@@ -30,7 +31,7 @@ extension OutcomeTable.Server {
             _ section: String,
             _ code: OutcomeCode,
             isRetryable: Bool? = nil,
-            when calls: @escaping @Sendable (OutcomeTable.Call) -> Bool = { _ in true }
+            when calls: [OutcomeTable.Call]? = nil
         ) {
             self.calls = calls
             statuses = first...(last ?? first)
@@ -41,7 +42,7 @@ extension OutcomeTable.Server {
         }
 
         func applies(to status: Int, _ call: OutcomeTable.Call, _ text: String?) -> Bool {
-            guard statuses.contains(status), calls(call) else { return false }
+            guard statuses.contains(status), calls?.contains(call) ?? true else { return false }
             return switch mark {
             case .any: true
             case .text(let words): text == words
@@ -61,7 +62,7 @@ extension OutcomeTable.Server {
         pages: [Page("/db/health.php", "status", ["ok", "error"])],
         refinements: [
             // A finalize request for an upload that the application does not have, or no longer has.
-            Refinement(500, .part("no data or hook record"), "gighive 4.4", .uploadExpired, when: isFinalize),
+            Refinement(500, .part("no data or hook record"), "gighive 4.4", .uploadExpired, when: [.finalize]),
             // PHP's limits on the file size; a multipart upload cannot exceed them.
             Refinement(500, .text("Upload failed with code 1"), "gighive 2.5, trap 23", .payloadTooLarge),
             Refinement(500, .text("Upload failed with code 2"), "gighive 2.5, trap 23", .payloadTooLarge),
@@ -69,9 +70,10 @@ extension OutcomeTable.Server {
             Refinement(503, .any, "gighive trap 24", .serverUnavailable),
             // Another request wrote the same unique key first. The listing shows whether the file is stored.
             Refinement(500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
-            Refinement(400, .text("invalid token"), "gighive 6", .invalidEventLink, when: isGuest),
-            Refinement(400, .text("missing token"), "gighive 6", .invalidEventLink, when: isGuest),
-            Refinement(404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: isGuest),
+            // An event link is also used for finalize requests.
+            Refinement(400, .text("invalid token"), "gighive 6", .invalidEventLink, when: [.guest, .finalize]),
+            Refinement(400, .text("missing token"), "gighive 6", .invalidEventLink, when: [.guest, .finalize]),
+            Refinement(404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: [.guest, .finalize]),
         ]
     )
 
@@ -114,7 +116,7 @@ extension OutcomeTable.Server {
             Refinement(400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
             Refinement(400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
             // Wrong email address or password, not a missing login or a refused key.
-            Refinement(401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
+            Refinement(401, .any, "photosync 1.1", .notLoggedIn, when: [.login]),
             Refinement(503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
             Refinement(500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
             // The row cannot be saved because the device is unknown.
@@ -189,17 +191,10 @@ extension OutcomeTable.Server {
 
     // MARK: Calls
 
-    private static let isFinalize: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .finalize }
-    // An event link is also used for finalize requests.
-    private static let isGuest: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .guest || $0 == .finalize }
-    private static let isPhoto: @Sendable (OutcomeTable.Call) -> Bool = { if case .photo = $0 { true } else { false } }
-    private static let namesDevice: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .photo(namesDevice: true) }
-    private static let isLogin: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .login }
-    private static let isRegistration: @Sendable (OutcomeTable.Call) -> Bool = {
-        if case .registration = $0 { true } else { false }
-    }
-    private static let isWholeSubmission: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .submission(isWhole: true) }
-    private static let mayAct: @Sendable (OutcomeTable.Call) -> Bool = {
-        $0 == .registration(isWhole: true) || $0 == .submission(isWhole: true)
-    }
+    private static let namesDevice: [OutcomeTable.Call] = [.photo(namesDevice: true)]
+    private static let isPhoto = namesDevice + [.photo(namesDevice: false)]
+    private static let isWholeRegistration: [OutcomeTable.Call] = [.registration(isWhole: true)]
+    private static let isRegistration = isWholeRegistration + [.registration(isWhole: false)]
+    private static let isWholeSubmission: [OutcomeTable.Call] = [.submission(isWhole: true)]
+    private static let mayAct = isWholeRegistration + isWholeSubmission
 }
