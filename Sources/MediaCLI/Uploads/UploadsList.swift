@@ -172,20 +172,22 @@ struct UploadListing {
         let now = console.context.now()
         var survey = try survey(now, hasGuests: false)
         if survey.hasGuests { survey = try self.survey(now, hasGuests: true) }
-        guard let tables = survey.tables else { return try printPages(now, survey) }
         var hasHeader = true
-        for table in tables {
+        let printPart = { (table: Table) in
             console.table(table, naturalWidths: survey.widths, hasHeader: hasHeader)
             hasHeader = false
+        }
+        if let tables = survey.tables {
+            tables.forEach(printPart)
+        } else {
+            try forEachPage { printPart(table(of: $0, now, hasGuests: survey.hasGuests)) }
         }
         return survey.count
     }
 
     private func survey(_ now: Date, hasGuests: Bool) throws -> Survey {
         var survey = Survey()
-        // A filter may match nothing on a page.
         try forEachPage { page in
-            guard !page.isEmpty else { return }
             survey.count += page.count
             survey.hasGuests = survey.hasGuests || page.contains(where: \.isGuest)
             let table = table(of: page, now, hasGuests: hasGuests)
@@ -193,17 +195,6 @@ struct UploadListing {
             if survey.count <= Self.rowsInMemory { survey.tables?.append(table) } else { survey.tables = nil }
         }
         return survey
-    }
-
-    private func printPages(_ now: Date, _ survey: Survey) throws -> Int {
-        var count = 0
-        try forEachPage { page in
-            guard !page.isEmpty else { return }
-            let table = table(of: page, now, hasGuests: survey.hasGuests)
-            console.table(table, naturalWidths: survey.widths, hasHeader: count == 0)
-            count += page.count
-        }
-        return count
     }
 
     private func table(of page: [KeptUpload], _ now: Date, hasGuests: Bool) -> Table {
@@ -216,7 +207,9 @@ struct UploadListing {
         // The table has columns only for the details that were sent, and separate rows for other events.
         var pages = try KeptUploadPages(of: store, host: host, isTable: !console.isJSON)
         while !selection.isComplete, console.mayContinue, let page = try pages.next() {
-            try body(selection.take(page))
+            let matching = selection.take(page)
+            // A filter may match nothing on a page.
+            if !matching.isEmpty { try body(matching) }
         }
     }
 }
