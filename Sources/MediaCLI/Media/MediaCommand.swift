@@ -20,18 +20,21 @@ struct MediaCommand: ParsableCommand {
 }
 
 struct MediaSession: Sendable {
-    let settings: SettingsSession
     let server: ServerURL
     let client: GigHiveClient
 
-    /// Reads the settings and finds the credentials. Sends nothing.
+    /// Finds the credentials.
     ///
     /// - Throws: `SettingsError`, `CredentialError`; `UserFacingError` if no server is configured.
+    init(_ settings: SettingsSession, _ credentials: CredentialOptions) async throws {
+        server = try settings.requireServer()
+        client = try await ServerSession(settings, credentials: credentials).client(for: server)
+    }
+
+    /// Reads the settings and finds the credentials.
     static func open(_ console: Console, for command: some UploadServerCommand) async throws -> MediaSession {
         let settings = try await SettingsSession.open(console, global: command.global, connection: command.connection)
-        let server = try settings.requireServer()
-        let servers = try ServerSession(settings, credentials: command.credentials)
-        return MediaSession(settings: settings, server: server, client: try await servers.client(for: server))
+        return try await MediaSession(settings, command.credentials)
     }
 
     /// The matching files. Details require one request per file; a file that is deleted in the meantime is omitted.

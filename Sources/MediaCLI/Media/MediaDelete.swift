@@ -59,7 +59,7 @@ struct MediaDelete: UploadServerCommand {
             try confirmation.requirePrompt(for: "Delete these files?")
         }
         let store = try await StoreSession.open(settings)
-        let session = try await MediaSession.open(console, for: self)
+        let session = try await MediaSession(settings, credentials)
         let run = MediaDeletionRun(
             session: session,
             isDryRun: dryRun,

@@ -61,6 +61,15 @@ import Testing
         #expect(nothing.output.isEmpty)
     }
 
+    /// A deletion needs the settings before the login as well.
+    @Test(arguments: ["list", "delete"]) func aWarningAboutTheSettingsIsPrintedOnce(_ command: String) async throws {
+        let fixture = try await Fixture()
+        let config = try fixture.runner.home.write("config.yaml", "retrys: 3\n".utf8)
+        let options = command == "delete" ? ["1", "--dry-run"] : []
+        let result = try await fixture.run(["media", command, "--config", config] + options)
+        #expect(result.errors.split(separator: "retrys: is an unknown setting").count == 2, "\(result.errors)")
+    }
+
     @Test func recordsHaveTheDocumentedShape() async throws {
         let fixture = try await Fixture()
         try await fixture.upload("One")
