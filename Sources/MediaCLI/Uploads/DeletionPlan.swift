@@ -18,8 +18,8 @@ struct DeletionPlan: Sendable {
     let store: TokenStore
     /// The configured server.
     let server: ServerURL?
-    /// The host of `--server` if used as a filter; it applies to the whole command.
-    let host: String?
+    /// The host of the chosen entry, otherwise of `--server` if used as a filter; it applies to the whole command.
+    var host: String?
     /// Time of the plan, from which ages are counted.
     let now: Date
     /// Whether to delete with admin rights; printed commands keep the option.

@@ -80,22 +80,32 @@ struct UploadsDelete: UploadServerCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let store = try await StoreSession.open(settings)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
-        let checksum = try await checksum()
+        let checksum: String? =
+            if let file { try await LocalChecksum.hex(of: file) } else { sha256?.lowercased() }
         let scope = try oldHost.scope(connection.choice, settings)
-        var named = last ? try plan(settings, store, host: scope).last() : nil
-        if ids.isEmpty, let checksum {
-            let entry = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
-            named = entry.map { (host: $0.host, fileID: $0.fileID) }
+        var plan = DeletionPlan(
+            store: store.store,
+            server: try settings.configuredServer(of: .uploadsURL),
+            host: scope,
+            now: console.context.now(),
+            isAdmin: asAdmin
+        )
+        var chosenIDs = ids.uniqued { $0 }
+        if last {
+            let upload = try plan.last()
+            (plan.host, chosenIDs) = (upload.host, [upload.fileID])
+        } else if ids.isEmpty, let checksum,
+            let entry = try plan.entry(checksumSHA256: checksum, isRequired: !asAdmin)
+        {
+            (plan.host, chosenIDs) = (entry.host, [entry.fileID])
         }
-        let chosen = try plan(settings, store, host: named?.host ?? scope)
-        let chosenIDs = named.map { [$0.fileID] } ?? ids.uniqued { $0 }
         // IDs without an entry are reported without a prompt. For an administrator, only the server can resolve such
         // IDs.
-        if !dryRun, try asAdmin || chosenIDs.contains(where: { try chosen.canDelete($0) }) {
+        if !dryRun, try asAdmin || chosenIDs.contains(where: { try plan.canDelete($0) }) {
             try confirmation.requirePrompt(for: chosenIDs.count > 1 ? "Delete them?" : "Delete it?")
         }
         let run = DeleteRun(
-            plan: chosen,
+            plan: plan,
             servers: try ServerSession(settings, credentials: credentials),
             onInvalidToken: onInvalidToken?.value,
             checksumSHA256: checksum,
@@ -108,23 +118,6 @@ struct UploadsDelete: UploadServerCommand {
             )
         )
         return try await run.run(ids: chosenIDs)
-    }
-
-    private func checksum() async throws -> String? {
-        if let file {
-            return try await LocalChecksum.hex(of: file)
-        }
-        return sha256?.lowercased()
-    }
-
-    private func plan(_ settings: SettingsSession, _ store: StoreSession, host: String?) throws -> DeletionPlan {
-        DeletionPlan(
-            store: store.store,
-            server: try settings.configuredServer(of: .uploadsURL),
-            host: host,
-            now: settings.console.context.now(),
-            isAdmin: asAdmin
-        )
     }
 }
 
