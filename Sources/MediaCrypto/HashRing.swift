@@ -1,3 +1,4 @@
+internal import Foundation
 internal import MediaSystem
 
 /// The buffers between the thread that appends bytes and the thread that hashes them.
@@ -19,7 +20,7 @@ final class HashRing: @unchecked Sendable {
     /// Whether `append` itself hashes. For a short input, this takes little longer than copying it for another thread,
     /// and parallel uploads do not need separate buffers.
     private let hashesAtOnce: Bool
-    private let condition = Condition()
+    private let condition = NSCondition()
     private var hasher: SHA256Hasher
 
     private var open: Block?
@@ -82,7 +83,7 @@ final class HashRing: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         if let last { filled.append(last) }
-        condition.wakeAll()
+        condition.broadcast()
         while isThreadRunning && (isHashing || !filled.isEmpty) { condition.wait() }
         hashFilled()
         marked.resume(from: hasher)
@@ -114,7 +115,7 @@ final class HashRing: @unchecked Sendable {
             return
         }
         waiter = Waiter(byteCount: byteCount, receive: receive)
-        condition.wakeAll()
+        condition.broadcast()
         condition.unlock()
     }
 
@@ -124,7 +125,7 @@ final class HashRing: @unchecked Sendable {
     func abandon() {
         condition.withLock {
             isAbandoned = true
-            condition.wakeAll()
+            condition.broadcast()
         }
     }
 
@@ -147,7 +148,7 @@ final class HashRing: @unchecked Sendable {
         let needsThread = condition.withLock {
             filled.append(block)
             if isThreadRunning {
-                condition.wakeAll()
+                condition.broadcast()
                 return false
             }
             isThreadRunning = filled.count > Self.blocksWithoutThread
@@ -194,7 +195,7 @@ final class HashRing: @unchecked Sendable {
                 condition.lock()
                 isHashing = false
                 spare.append(block.emptied())
-                condition.wakeAll()
+                condition.broadcast()
             } else if let waiter {
                 self.waiter = nil
                 isThreadRunning = false
