@@ -236,8 +236,9 @@ extension SIMD4<Double> {
     }
 }
 
-/// Fifty equal bins between the nearest and the farthest valid sample, and the number of peaks.
-struct DepthHistogram {
+/// Sum of the squared distances of the valid samples from their mean, and their histogram: fifty equal bins between the
+/// nearest and the farthest one. Rows are added one by one.
+struct DepthSpread {
     private static let binCount = 50
     /// A peak must exceed this fraction of the highest smoothed bin.
     private static let prominence = 0.05
@@ -246,39 +247,42 @@ struct DepthHistogram {
     private static let stride = 64
     private static let holes = 50.0
 
+    private(set) var squares = 0.0
+    private let mean: Double
     private let least: Double
+    /// Width of a bin.
     private let width: Double
     private var counts = [Int](repeating: 0, count: 4 * stride)
 
-    struct Statistics {
-        fileprivate let counts: UnsafeMutableBufferPointer<Int>
-        fileprivate let least: Double
-        fileprivate let width: Double
-
-        /// Counts the valid samples among four. Invalid samples may have any value.
-        @inline(__always)
-        func add(_ depths: SIMD4<Double>, where isValid: SIMDMask<SIMD4<Int64>>) {
-            // The farthest sample is on the upper edge of the last bin and belongs to it.
-            var bins = (depths - least) / width
-            bins.replace(with: Double(DepthHistogram.binCount - 1), where: bins .> Double(DepthHistogram.binCount - 1))
-            bins.replace(with: DepthHistogram.holes, where: .!isValid)
-            for lane in 0..<4 { counts[lane * DepthHistogram.stride + Int(bins[lane])] &+= 1 }
-        }
-    }
-
-    /// - Parameter range: Extremes of the valid samples; must not be a single value.
-    init(_ range: ClosedRange<Float>) {
+    init(mean: Double, range: ClosedRange<Float>) {
+        self.mean = mean
         least = Double(range.lowerBound)
         width = (Double(range.upperBound) - least) / Double(Self.binCount)
     }
 
-    mutating func fill(_ body: (Statistics) -> Void) {
-        counts.withUnsafeMutableBufferPointer { body(Statistics(counts: $0, least: least, width: width)) }
+    mutating func add(_ row: UnsafeBufferPointer<Float>) {
+        // If all samples are equal, their distance is 0 even if the mean has a rounding error, and they have no layers.
+        guard width > 0 else { return }
+        squares += counts.withUnsafeMutableBufferPointer { [mean, least, width] counts in
+            var squares = SIMD4<Double>.zero
+            row.forEachFour { four in
+                let depths = SIMD4<Double>(four)
+                let isValid = depths.areValid
+                let distances = (depths - mean).replacing(with: 0, where: .!isValid)
+                squares += distances * distances
+                // The farthest sample is on the upper edge of the last bin and belongs to it.
+                var bins = (depths - least) / width
+                bins.replace(with: Double(Self.binCount - 1), where: bins .> Double(Self.binCount - 1))
+                bins.replace(with: Self.holes, where: .!isValid)
+                for lane in 0..<4 { counts[lane * Self.stride + Int(bins[lane])] &+= 1 }
+            }
+            return squares.sum()
+        }
     }
 
     /// Number of smoothed bins above both neighbors and above a fraction of the highest bin; a bin at either end has
     /// one neighbor. Two adjacent equal bins are not a peak.
-    var peakCount: Int32 {
+    var layers: Int32 {
         let smoothed = smoothed
         let threshold = Self.prominence * (smoothed.max() ?? 0)
         let peaks = smoothed.indices.filter { bin in
@@ -299,44 +303,5 @@ struct DepthHistogram {
             let after = bins[min(bin + 1, Self.binCount - 1)]
             return Double(before + bins[bin] + after) / 3
         }
-    }
-}
-
-/// Sum of the squared distances of the valid samples from their mean, and their histogram; rows are added one by one.
-struct DepthSpread {
-    private(set) var squares = 0.0
-    private let mean: Double
-    /// nil if all samples are equal: their distance is 0 even if the mean has a rounding error, and they have no
-    /// layers.
-    private var histogram: DepthHistogram?
-
-    init(mean: Double, range: ClosedRange<Float>) {
-        self.mean = mean
-        if range.upperBound > range.lowerBound { histogram = DepthHistogram(range) }
-    }
-
-    var layers: Int32 { histogram?.peakCount ?? 0 }
-
-    mutating func add(_ row: UnsafeBufferPointer<Float>) {
-        let mean = mean
-        var sum = 0.0
-        histogram?.fill { statistics in sum = Self.squares(of: row, mean: mean, statistics) }
-        squares += sum
-    }
-
-    private static func squares(
-        of row: UnsafeBufferPointer<Float>,
-        mean: Double,
-        _ statistics: DepthHistogram.Statistics
-    ) -> Double {
-        var squares = SIMD4<Double>.zero
-        row.forEachFour { four in
-            let depths = SIMD4<Double>(four)
-            let isValid = depths.areValid
-            let distances = (depths - mean).replacing(with: 0, where: .!isValid)
-            squares += distances * distances
-            statistics.add(depths, where: isValid)
-        }
-        return squares.sum()
     }
 }
