@@ -63,46 +63,18 @@ struct NumPyHeader {
 
 /// Parses the subset of Python that numpy writes: one flat dictionary of strings, booleans and tuples of numbers.
 private enum PythonDictionary {
-    /// Keys without quotes, values as text; nil for anything else.
+    /// Keys without quotes, values as text (a string with its quotes, a tuple with its parentheses, or a name); nil for
+    /// anything else.
     static func entries(_ text: String) -> [String: String]? {
-        var rest = text[...].trimmed
-        guard rest.first == "{", rest.last == "}" else { return nil }
-        rest = rest.dropFirst().dropLast().trimmed
+        guard var rest = text.wholeMatch(of: /(?s)\s*\{(.*)\}\s*/)?.1 else { return nil }
+        let entry = /\s*(?:'([^']*)'|"([^"]*)")\s*:\s*('[^']*'|"[^"]*"|\([^)]*\)|\p{L}+)\s*(?:,|\z)/
         var entries: [String: String] = [:]
-        while !rest.isEmpty {
-            guard let quote = rest.first, quote == "'" || quote == "\"" else { return nil }
-            let name = rest.dropFirst().prefix { $0 != quote }
-            rest = rest.dropFirst(name.count + 2).trimmed
-            guard rest.first == ":" else { return nil }
-            rest = rest.dropFirst().trimmed
-            guard let value = value(&rest), entries.updateValue(value, forKey: String(name)) == nil else { return nil }
-            rest = rest.trimmed
-            guard rest.isEmpty || rest.first == "," else { return nil }
-            rest = rest.dropFirst().trimmed
+        while let match = rest.prefixMatch(of: entry) {
+            let name = String(match.1 ?? match.2 ?? "")
+            guard entries.updateValue(String(match.3), forKey: name) == nil else { return nil }
+            rest = rest[match.range.upperBound...]
         }
-        return entries
-    }
-
-    /// Consumes a string with its quotes, a tuple with its parentheses, or a name.
-    private static func value(_ rest: inout Substring) -> String? {
-        let end: String.Index?
-        switch rest.first {
-        case "'": end = rest.dropFirst().firstIndex(of: "'").map { rest.index(after: $0) }
-        case "\"": end = rest.dropFirst().firstIndex(of: "\"").map { rest.index(after: $0) }
-        case "(": end = rest.firstIndex(of: ")").map { rest.index(after: $0) }
-        default: end = rest.firstIndex { !$0.isLetter } ?? rest.endIndex
-        }
-        guard let end, end > rest.startIndex else { return nil }
-        defer { rest = rest[end...] }
-        return String(rest[..<end])
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        var rest = drop(while: \.isWhitespace)
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return rest
+        return rest.allSatisfy(\.isWhitespace) ? entries : nil
     }
 }
 
