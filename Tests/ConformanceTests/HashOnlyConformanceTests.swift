@@ -108,11 +108,11 @@ private struct ForeignPayload {
         ]
         members["metadata"] = Self.metadata(payload.metadata)
         members["metadata_flags"] = [
-            "location_included": payload.flags.locationIncluded,
+            "location_included": payload.metadata.location != nil,
             "location_level": payload.flags.locationLevel.rawValue,
-            "timestamp_included": payload.flags.timestampIncluded,
+            "timestamp_included": payload.metadata.timestamp != nil,
             "timestamp_level": payload.flags.timestampLevel.rawValue,
-            "device_info_included": payload.flags.deviceInfoIncluded,
+            "device_info_included": payload.metadata.deviceModel != nil,
             "device_info_level": payload.flags.deviceInfoLevel.rawValue,
         ]
         members["video"] = payload.video.map(Self.video)

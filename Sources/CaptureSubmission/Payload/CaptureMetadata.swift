@@ -67,37 +67,16 @@ public enum DeviceInfoLevel: String, Sendable, CaseIterable {
     case full
 }
 
-/// The user's choices and the included values (contract section 4): "included" is true only if the value is in the
-/// payload.
+/// The levels by which the metadata was filtered (contract section 4). The flags in the body also show which values are
+/// included.
 public struct MetadataFlags: Sendable, Equatable {
-    /// Whether the payload has a location.
-    public var locationIncluded: Bool
     public var locationLevel: LocationLevel
-    /// Whether the payload has a time.
-    public var timestampIncluded: Bool
     public var timestampLevel: TimestampLevel
-    /// Whether the payload has a device model.
-    public var deviceInfoIncluded: Bool
     public var deviceInfoLevel: DeviceInfoLevel
 
-    /// Whether the levels equal those of other flags.
-    package func hasLevels(of other: MetadataFlags) -> Bool {
-        locationLevel == other.locationLevel && timestampLevel == other.timestampLevel
-            && deviceInfoLevel == other.deviceInfoLevel
-    }
-
-    /// Creates the flags for metadata that was filtered by these levels.
-    package init(
-        of metadata: CaptureMetadata,
-        location: LocationLevel,
-        timestamp: TimestampLevel,
-        deviceInfo: DeviceInfoLevel
-    ) {
-        locationIncluded = metadata.location != nil
+    package init(location: LocationLevel, timestamp: TimestampLevel, deviceInfo: DeviceInfoLevel) {
         locationLevel = location
-        timestampIncluded = metadata.timestamp != nil
         timestampLevel = timestamp
-        deviceInfoIncluded = metadata.deviceModel != nil
         deviceInfoLevel = deviceInfo
     }
 }

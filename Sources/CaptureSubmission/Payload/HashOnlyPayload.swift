@@ -90,7 +90,7 @@ extension HashOnlyPayload {
             "media_hash": .string(mediaHash.hex),
             "media_type": .string(mediaType.rawValue),
             "metadata": try metadata.value(for: profile),
-            "metadata_flags": flags.value,
+            "metadata_flags": flags.value(for: metadata),
         ]
         return switch profile {
         case .mediactl1: members + (try videoMembers())
@@ -205,13 +205,14 @@ extension CaptureMetadata.Location {
 }
 
 extension MetadataFlags {
-    fileprivate var value: JSONValue {
+    /// A value is "included" only if it is in the payload.
+    fileprivate func value(for metadata: CaptureMetadata) -> JSONValue {
         .object([
-            "location_included": .bool(locationIncluded),
+            "location_included": .bool(metadata.location != nil),
             "location_level": .string(locationLevel.rawValue),
-            "timestamp_included": .bool(timestampIncluded),
+            "timestamp_included": .bool(metadata.timestamp != nil),
             "timestamp_level": .string(timestampLevel.rawValue),
-            "device_info_included": .bool(deviceInfoIncluded),
+            "device_info_included": .bool(metadata.deviceModel != nil),
             "device_info_level": .string(deviceInfoLevel.rawValue),
         ])
     }
@@ -252,7 +253,7 @@ extension HashOnlyPayload {
             let mediaType = members["media_type"]?.text.flatMap(CaptureMediaType.init),
             let depthAnalysis = members["depth_analysis"]?.members.flatMap(DepthAnalysis.init(reading:)),
             let metadata = members["metadata"]?.members.map(CaptureMetadata.init(reading:)),
-            let flags = members["metadata_flags"]?.members.flatMap({ MetadataFlags(reading: $0, of: metadata) }),
+            let flags = members["metadata_flags"]?.members.flatMap(MetadataFlags.init(reading:)),
             let capturedAt = members["captured_at"]?.text
         else { return nil }
         self.init(
@@ -312,12 +313,12 @@ extension CaptureMetadata.Location {
 }
 
 extension MetadataFlags {
-    fileprivate init?(reading members: JSONObject, of metadata: CaptureMetadata) {
+    fileprivate init?(reading members: JSONObject) {
         guard let location = members["location_level"]?.text.flatMap(LocationLevel.init),
             let timestamp = members["timestamp_level"]?.text.flatMap(TimestampLevel.init),
             let deviceInfo = members["device_info_level"]?.text.flatMap(DeviceInfoLevel.init)
         else { return nil }
-        self.init(of: metadata, location: location, timestamp: timestamp, deviceInfo: deviceInfo)
+        self.init(location: location, timestamp: timestamp, deviceInfo: deviceInfo)
     }
 }
 

@@ -248,7 +248,7 @@ extension CaptureSession {
             mediaType: type,
             depthAnalysis: analysis,
             metadata: CaptureMetadata(),
-            flags: MetadataFlags(of: CaptureMetadata(), location: .none, timestamp: .none, deviceInfo: .none),
+            flags: MetadataFlags(location: .none, timestamp: .none, deviceInfo: .none),
             capturedAt: "1970-01-01T00:00:00Z"
         ).restamped(at: dependencies.now())
         var record = old

@@ -363,7 +363,7 @@ extension CaptureRecord {
             (.location, metadata.location == others.location, metadata.location == nil),
             (.deviceModel, metadata.deviceModel == others.deviceModel, metadata.deviceModel == nil),
             (.video, mine.video == theirs.video, mine.video == nil),
-            (.privacyLevels, mine.flags.hasLevels(of: theirs.flags), false),
+            (.privacyLevels, mine.flags == theirs.flags, false),
         ]
         return comparisons.filter { !$0.isEqual }
             .map { Difference(option: $0.option, isOnlyInEarlier: $0.isOmitted) }

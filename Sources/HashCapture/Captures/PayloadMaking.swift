@@ -21,7 +21,6 @@ extension CaptureSession {
             depthAnalysis: input.analysis,
             metadata: metadata,
             flags: MetadataFlags(
-                of: metadata,
                 location: settings.location,
                 timestamp: filter.timestampLevel(for: input.facts),
                 deviceInfo: settings.deviceInfo

@@ -25,7 +25,7 @@ enum SamplePayload {
                 isLikelyRealScene: true
             ),
             metadata: metadata,
-            flags: MetadataFlags(of: metadata, location: .none, timestamp: .none, deviceInfo: .none),
+            flags: MetadataFlags(location: .none, timestamp: .none, deviceInfo: .none),
             capturedAt: "2025-12-01T10:00:00Z"
         )
         change(&payload)
@@ -57,7 +57,7 @@ enum SamplePayload {
     static func disclosing(_ metadata: CaptureMetadata) throws -> HashOnlyPayload {
         try photo { payload in
             payload.metadata = metadata
-            payload.flags = MetadataFlags(of: metadata, location: .precise, timestamp: .exact, deviceInfo: .full)
+            payload.flags = MetadataFlags(location: .precise, timestamp: .exact, deviceInfo: .full)
         }
     }
 
@@ -94,7 +94,7 @@ enum SamplePayload {
                 isLikelyRealScene: depth["is_likely_real_scene"] as? Bool ?? false
             )
             payload.metadata = known
-            payload.flags = MetadataFlags(of: known, location: location, timestamp: timestamp, deviceInfo: device)
+            payload.flags = MetadataFlags(location: location, timestamp: timestamp, deviceInfo: device)
             payload.capturedAt = top["captured_at"] as? String ?? ""
         }
     }

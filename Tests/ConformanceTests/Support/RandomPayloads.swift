@@ -33,7 +33,6 @@ struct RandomPayloads {
             ),
             metadata: metadata,
             flags: MetadataFlags(
-                of: metadata,
                 location: LocationLevel.allCases.randomElement(using: &random) ?? .none,
                 timestamp: TimestampLevel.allCases.randomElement(using: &random) ?? .none,
                 deviceInfo: DeviceInfoLevel.allCases.randomElement(using: &random) ?? .none

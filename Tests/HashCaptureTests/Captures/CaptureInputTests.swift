@@ -96,7 +96,7 @@ import Testing
             mediaType: .photo,
             depthAnalysis: .unavailable,
             metadata: CaptureMetadata(),
-            flags: MetadataFlags(of: CaptureMetadata(), location: .none, timestamp: .none, deviceInfo: .none),
+            flags: MetadataFlags(location: .none, timestamp: .none, deviceInfo: .none),
             capturedAt: "2026-09-21T00:00:00Z"
         )
         // 2026-11-22T23:59:59Z

@@ -103,16 +103,6 @@ import Testing
         ]
         #expect(metadata.deviceModel == (facts.deviceModel == nil ? nil : device[levels.deviceInfo]))
 
-        let flags = MetadataFlags(
-            of: metadata,
-            location: levels.location,
-            timestamp: levels.timestamp,
-            deviceInfo: levels.deviceInfo
-        )
-        #expect(flags.locationIncluded == (metadata.location != nil))
-        #expect(flags.timestampIncluded == (metadata.timestamp != nil))
-        #expect(flags.deviceInfoIncluded == (metadata.deviceModel != nil))
-
         let isKnown = facts.capturedAt != nil
         let capturedAt =
             switch levels.timestamp {
