@@ -126,48 +126,39 @@ extension PrivacySettings {
     init(json text: [UInt8]) throws(Unreadable) {
         guard String(validating: text, as: UTF8.self) != nil else { throw Unreadable(detail: "it is not UTF-8") }
         var cursor = JSONCursor(text[...])
-        do {
-            guard cursor.kind() == .object else { throw Unreadable(detail: "it is not a JSON object") }
-            var seen = Set<Member>()
-            try cursor.beginObject()
-            while let name = try cursor.nextMember() {
-                guard let member = Member(rawValue: name) else {
-                    throw Unreadable(detail: "it has an unknown member", value: name)
-                }
-                guard seen.insert(member).inserted else {
-                    throw Unreadable(detail: "it has a duplicate member", value: name)
-                }
-                try read(member, from: &cursor)
+        guard cursor.kind() == .object else { throw Unreadable(detail: "it is not a JSON object") }
+        guard let members = JSONValue.object(in: text[...]) else { throw Unreadable(detail: "it is not JSON") }
+        var seen = Set<Member>()
+        for (name, value) in members {
+            guard let member = Member(rawValue: name) else {
+                throw Unreadable(detail: "it has an unknown member", value: name)
             }
-            guard cursor.isAtEnd() else { throw Unreadable(detail: "it is not JSON") }
-            if let missing = Member.allCases.first(where: { !seen.contains($0) }) {
-                throw Unreadable(detail: "a member is missing", value: missing.rawValue)
+            guard seen.insert(member).inserted else {
+                throw Unreadable(detail: "it has a duplicate member", value: name)
             }
-        } catch let error as Unreadable {
-            throw error
-        } catch {
-            throw Unreadable(detail: "it is not JSON")
+            try set(member, value)
+        }
+        if let missing = Member.allCases.first(where: { !seen.contains($0) }) {
+            throw Unreadable(detail: "a member is missing", value: missing.rawValue)
         }
     }
 
-    private mutating func read(_ member: Member, from cursor: inout JSONCursor) throws {
+    private mutating func set(_ member: Member, _ value: JSONValue) throws(Unreadable) {
         switch member {
         case .privacyMode:
-            guard cursor.kind() == .bool else { throw Unreadable(detail: "\(member.rawValue) is not true or false") }
-            isPrivacyModeEnabled = try cursor.bool()
-        case .location: location = try level(of: member, from: &cursor)
-        case .timestamp: timestamp = try level(of: member, from: &cursor)
-        case .deviceInfo: deviceInfo = try level(of: member, from: &cursor)
+            guard let flag = value.flag else { throw Unreadable(detail: "\(member.rawValue) is not true or false") }
+            isPrivacyModeEnabled = flag
+        case .location: location = try level(of: member, value)
+        case .timestamp: timestamp = try level(of: member, value)
+        case .deviceInfo: deviceInfo = try level(of: member, value)
         }
     }
 
-    private func level<Level: RawRepresentable & CaseIterable>(
+    private func level<Level: RawRepresentable<String> & CaseIterable>(
         of member: Member,
-        from cursor: inout JSONCursor
-    ) throws -> Level where Level.RawValue == String {
-        guard cursor.kind() == .string, let text = try cursor.string() else {
-            throw Unreadable(detail: "\(member.rawValue) is not a string")
-        }
+        _ value: JSONValue
+    ) throws(Unreadable) -> Level {
+        guard let text = value.text else { throw Unreadable(detail: "\(member.rawValue) is not a string") }
         guard let level = Level(rawValue: text) else {
             let known = Level.allCases.map(\.rawValue).joined(separator: ", ")
             throw Unreadable(detail: "\(member.rawValue) is not one of \(known)", value: text)
