@@ -12,7 +12,7 @@ public import MediaTransport
 public struct CaptureClient: Sendable {
     /// The server's address, optionally with a base path.
     public let server: ServerURL
-    package let http: HTTPClient
+    let http: HTTPClient
     package let timeouts: TransferTimeouts
 
     public init(server: ServerURL, http: HTTPClient, timeouts: TransferTimeouts = TransferTimeouts()) {
@@ -145,12 +145,13 @@ extension CaptureClient {
     }
 
     /// Sends a request that may have side effects. Returns the response regardless of its status.
-    func response(
+    package func response(
         to request: HTTPRequest,
-        control: TransferControl = TransferControl()
+        control: TransferControl = TransferControl(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(CaptureError) -> HTTPResponse {
         do {
-            return try await http.execute(request, control: control)
+            return try await http.execute(request, control: control, progress: progress)
         } catch {
             throw CaptureError(submitting: error)
         }

@@ -1,5 +1,5 @@
 internal import MediaCore
-package import MediaTransport
+internal import MediaTransport
 internal import Outcomes
 
 /// The meaning of an error response (hash-only contract 1.3, 3.2, 6.2): an error envelope, plain text, or a proxy's
@@ -80,7 +80,7 @@ extension CaptureError {
     /// Once the whole body was sent, the server may have processed the request, regardless of the result of the
     /// exchange (`.unknownOutcome`), unless the head of a refusal was received. Before that, the server cannot have
     /// processed the request, since it reads the whole body first (contract 1.1).
-    package init(submitting error: TransportError) {
+    init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
             self = CaptureRefusal(head, body: []).error(of: .submission(isWhole: true))
             self.underlying = error

@@ -20,19 +20,12 @@ struct FullUpload: Sendable {
     let size: (width: Int, height: Int)
     let metadata: CaptureMetadata
     let capturedAt: String
-    /// Whether the photo is also signed. A server without this device's key records a signature as a failure.
-    let isAsserted: Bool
 
     /// Checks the limits and compresses the depth map.
     ///
     /// - Throws: `.unknownMediaType` if the photo is not a JPEG; `.depthRequired`, `.depthMapInvalid`,
     ///   `.payloadTooLarge`.
-    init(
-        _ input: CaptureInput,
-        metadata: CaptureMetadata,
-        capturedAt: String,
-        isAsserted: Bool
-    ) throws(CaptureError) {
+    init(_ input: CaptureInput, metadata: CaptureMetadata, capturedAt: String) throws(CaptureError) {
         guard let file = input.file else {
             throw CaptureError(.fileNotFound, detail: "a full upload requires the file, not a digest")
         }
@@ -56,13 +49,12 @@ struct FullUpload: Sendable {
         self.size = size
         self.metadata = metadata
         self.capturedAt = capturedAt
-        self.isAsserted = isAsserted
     }
 
     /// The text signed by the assertion, as sent.
     func clientData(_ digest: SHA256Digest) -> [UInt8] { Array("\(digest.hex)|\(capturedAt)".utf8) }
 
-    func metadataPart(_ digest: SHA256Digest, assertion: String?) -> String {
+    func metadataPart(_ digest: SHA256Digest, assertion: String) -> String {
         var members: JSONObject = [
             "captured_at": .string(capturedAt),
             // The member is required, even for an unknown camera.
@@ -73,7 +65,7 @@ struct FullUpload: Sendable {
         if case .coordinates(let latitude, let longitude)? = metadata.location {
             members["location"] = .object(["latitude": .double(latitude), "longitude": .double(longitude)])
         }
-        members["assertion"] = assertion.map(JSONValue.string)
+        members["assertion"] = .string(assertion)
         return members.json()
     }
 
@@ -137,8 +129,8 @@ extension CaptureClient {
         _ form: MultipartForm,
         headers: [HTTPHeader],
         requestID: String,
-        control: TransferControl = TransferControl(),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        control: TransferControl,
+        progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(CaptureError) -> SubmissionResponse {
         let content = [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType)]
         let request = HTTPRequest(
@@ -150,13 +142,7 @@ extension CaptureClient {
             timeouts: timeouts,
             destination: .memory(limit: Self.longestResponse)
         )
-        let response: HTTPResponse
-        do {
-            response = try await http.execute(request, control: control, progress: progress)
-        } catch {
-            throw CaptureError(submitting: error)
-        }
-        return try SubmissionResponse(reading: response)
+        return try SubmissionResponse(reading: await response(to: request, control: control, progress: progress))
     }
 }
 
@@ -186,14 +172,10 @@ extension CaptureExchange {
         }
         let counter = try sender.take(2)
         CaptureFailpoint.countersTaken.reach()
-        var assertion: String?
-        if upload.isAsserted {
-            let signed = try SHA256Digest.of(upload.clientData(digest))
-            let device = sender.device
-            assertion = try await Assertion.sign(signed, rpID: device.rpID, counter: counter + 1, with: device.signer)
-                .base64
-        }
-        let metadata = upload.metadataPart(digest, assertion: assertion)
+        let signed = try SHA256Digest.of(upload.clientData(digest))
+        let device = sender.device
+        let assertion = try await Assertion.sign(signed, rpID: device.rpID, counter: counter + 1, with: device.signer)
+        let metadata = upload.metadataPart(digest, assertion: assertion.base64)
         CaptureFailpoint.payloadSigned.reach()
         try keepSigned(&progress, body: Array(metadata.utf8), counter: counter + 1)
         let form = try upload.form(metadata: metadata)
@@ -245,15 +227,13 @@ extension CaptureSession {
     /// Uploads the media itself (contract section 7). Refused while privacy mode is enabled.
     ///
     /// The media, a JPEG photo of at most 10 MiB with a depth map, is also stored in the vault. The upload is repeated
-    /// only by another call. `isAsserted` is whether to sign the photo; false for a device whose key the server does
-    /// not have, since the server would record the signature as a failure. `progress` is called with the byte counts of
-    /// the whole body; `beforeSending`, with the notices about an upload that is about to start.
+    /// only by another call. `progress` is called with the byte counts of the whole body; `beforeSending`, with the
+    /// notices about an upload that is about to start.
     ///
     /// - Returns: The current record. `error` is the reason why the upload was not accepted.
     /// - Throws: `CaptureError` `.privacyModeOn`, and other errors if there is no record.
     public func sendMedia(
         _ request: CaptureRequest,
-        isAsserted: Bool = true,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         beforeSending: (@Sendable ([CaptureNotice]) -> Void)? = nil
@@ -267,8 +247,7 @@ extension CaptureSession {
         let upload = try FullUpload(
             input,
             metadata: filter.metadata(of: input.facts),
-            capturedAt: filter.capturedAt(of: input.facts, now: dependencies.now()),
-            isAsserted: isAsserted
+            capturedAt: filter.capturedAt(of: input.facts, now: dependencies.now())
         )
         switch try await keep(input, request, mode: .full, control, progress: nil) {
         case .ended(let outcome): return outcome

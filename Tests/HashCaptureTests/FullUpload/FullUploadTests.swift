@@ -149,15 +149,13 @@ import Testing
         #expect(try await bench.received().isEmpty)
     }
 
-    @Test func withoutASignatureNoneIsSent() async throws {
+    @Test func theLocalFileNameIsNotSent() async throws {
         let bench = try await CaptureBench.registered()
         let photo = try bench.write("family.jpg", [0xFF, 0xD8, 0xFF, 0xE0] + CaptureBench.marker)
         let request = bench.request(photo, depth: try bench.depthMap())
-        #expect(try await bench.session.sendMedia(request, isAsserted: false).record.state == .accepted)
+        #expect(try await bench.session.sendMedia(request).record.state == .accepted)
         let body = try #require(try await bench.received().first?.body)
-        #expect(body.firstRange(of: Array("\"assertion\"".utf8)) == nil)
         #expect(body.firstRange(of: Array("\"photo_hash\"".utf8)) != nil)
-        // The local file name is not disclosed.
         #expect(body.firstRange(of: Array("name=\"photo\"; filename=\"photo.jpg\"".utf8)) != nil)
         #expect(body.firstRange(of: Array("family".utf8)) == nil)
     }
