@@ -124,7 +124,7 @@ extension CaptureVault {
         let total = file.status.size
         let blob = try await BlockingWork.run {
             let blob = try BlobFile(Kind.media.rawValue, in: draft.directory)
-            try blob.reserve(StreamingAEAD.ciphertextByteCount(of: total))
+            try blob.file.reserve(StreamingAEAD.ciphertextByteCount(of: total))
             return blob
         }
         let digest = try await StreamingAEAD.encrypt(
@@ -137,7 +137,7 @@ extension CaptureVault {
             // Disregards the header and the tags, which are a few bytes per million; the last call reports the end.
             progress?(min(written, total), total)
         }
-        try await BlockingWork.run { try blob.sync() }
+        _ = try await BlockingWork.run { try blob.file.sync() }
         return digest
     }
 
@@ -177,7 +177,7 @@ extension CaptureVault {
             ) { piece in _ = try blob.append(piece) }
             try bytes.withUnsafeBytes { try encryptor.update($0) }
             try encryptor.finish()
-            try blob.sync()
+            _ = try blob.file.sync()
         } catch {
             try? draft.directory.remove(Array(Kind.depth.rawValue.utf8))
             throw .ofVault(error)
@@ -236,32 +236,55 @@ extension CaptureVault {
     ) async throws(CaptureError) -> SHA256Digest {
         let source = try blob(kind, of: id)
         let key = try await keyring.key(creating: false)
-        let target = try ExportTarget(path, temporaryName: ".\(id)-\(kind.rawValue).mediactl-part")
+        let target = try Self.target(path)
         do {
-            let file = try await BlockingWork.run {
-                let file = try BlobFile(target.temporaryName, in: target.directory)
-                try file.reserve(StreamingAEAD.plaintextByteCount(of: source.status.size))
-                return file
+            let blob = try await BlockingWork.run {
+                try BlobFile(".\(id)-\(kind.rawValue).mediactl-part", in: target.directory)
             }
             do {
-                let digest = try await decrypt(source, kind, of: id, with: key) { try file.append($0) }
+                try await BlockingWork.run {
+                    try blob.file.reserve(StreamingAEAD.plaintextByteCount(of: source.status.size))
+                }
+                let digest = try await decrypt(source, kind, of: id, with: key) { try blob.append($0) }
                 if let expecting, digest != expecting {
                     throw CaptureError(.checksumMismatch, detail: "the vault has \(digest.hex)", value: id)
                 }
                 try await BlockingWork.run {
-                    try file.sync()
-                    try file.publish(as: target.name)
+                    _ = try blob.file.sync()
+                    try blob.file.publish(as: target.name)
                 }
                 return digest
             } catch {
-                file.discard()
+                try? blob.file.discard()
                 throw error
             }
         } catch let error as FileWriteError {
-            throw ExportTarget.failure(error, path: path)
+            throw Self.failure(error, target: path)
         } catch {
             throw .ofVault(error)
         }
+    }
+
+    /// Opens the directory of an export, and checks that the name, as bytes, is free; publishing checks it again.
+    ///
+    /// - Throws: `.targetExists`, `.targetUnusable`.
+    private static func target(_ path: [UInt8]) throws(CaptureError) -> (directory: TargetDirectory, name: [UInt8]) {
+        let (name, parent) = (path.nameOfPath, path.directoryOfPath)
+        guard !name.isEmpty, name != Array(".".utf8), name != Array("..".utf8) else {
+            throw CaptureError(.targetUnusable, detail: "not a file name", path: path)
+        }
+        do throws(FileWriteError) {
+            let directory = try TargetDirectory.open(parent, creating: false)
+            guard try directory?.status(of: name) == nil else { throw FileWriteError(.exists, path: path) }
+            if let directory { return (directory, name) }
+        } catch {
+            throw failure(error, target: path)
+        }
+        throw CaptureError(.targetUnusable, detail: "no such directory", path: parent)
+    }
+
+    private static func failure(_ error: FileWriteError, target path: [UInt8]) -> CaptureError {
+        CaptureError(error.code, detail: error.detail, path: path, underlying: error)
     }
 
     /// Decrypts a blob and returns the digest of the plaintext, without writing anything.
@@ -347,7 +370,7 @@ extension CaptureVault {
     /// never reported and whose originals are unchanged. Ignores drafts of running processes and entries not created by
     /// the vault.
     ///
-    /// - Throws: `.vaultUnusable`, `.storeUnusable` if `hasRecord` throws an error other than `CaptureError`.
+    /// - Throws: `.vaultUnusable`, `.storeUnusable`.
     package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
         guard let captures = try captures() else { return }
         for name in try CaptureError.inVault({ try captures.names() }).map({ String(decoding: $0, as: UTF8.self) }) {
@@ -372,23 +395,18 @@ extension CaptureVault {
         }
         guard let draft else { return }
         // Checked while holding the lock: other processes can no longer store a record.
-        let isRecorded = try Self.isRecorded(id, hasRecord)
+        let isRecorded: Bool
+        do {
+            isRecorded = try hasRecord(id)
+        } catch {
+            throw CaptureError(.storeUnusable, detail: "\(error)", underlying: error)
+        }
         try CaptureError.inVault {
             if isRecorded {
                 try Self.publish(draft, id, in: captures)
             } else {
                 try Self.remove(draft, name, from: captures)
             }
-        }
-    }
-
-    private static func isRecorded(_ id: String, _ hasRecord: (String) throws -> Bool) throws(CaptureError) -> Bool {
-        do {
-            return try hasRecord(id)
-        } catch let error as CaptureError {
-            throw error
-        } catch {
-            throw CaptureError(.storeUnusable, detail: "\(error)", underlying: error)
         }
     }
 }
