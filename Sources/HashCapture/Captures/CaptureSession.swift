@@ -335,47 +335,47 @@ extension CaptureRecord {
     /// Reports the options that were not sent, and those that only the earlier submission of the same media disclosed.
     func notSent(after earlier: CaptureRecord) -> [CaptureNotice] {
         let differences = differences(from: earlier)
-        let unsent = differences.filter { !$0.isOnlyInEarlier }.map(\.option)
-        let disclosed = differences.filter(\.isOnlyInEarlier).map(\.option)
+        let unsent = differences.filter { !$0.isOmitted }.map(\.option)
+        let disclosed = differences.filter(\.isOmitted).map(\.option)
         var notices: [CaptureNotice] = []
         if !unsent.isEmpty { notices.append(.optionsNotSent(unsent)) }
         if !disclosed.isEmpty { notices.append(.disclosedEarlier(disclosed)) }
         return notices
     }
 
-    private struct Difference {
-        var option: CaptureNotice.Option
-        /// Whether only the earlier submission discloses this option's data.
-        var isOnlyInEarlier = false
-    }
-
-    private func differences(from earlier: CaptureRecord) -> [Difference] {
-        guard let mine = payload, let theirs = earlier.payload else {
+    /// The options that differ, and whether this record omits their data.
+    private func differences(
+        from earlier: CaptureRecord
+    ) -> [(option: CaptureNotice.Option, isEqual: Bool, isOmitted: Bool)] {
+        let comparisons: [(option: CaptureNotice.Option, isEqual: Bool, isOmitted: Bool)]
+        if let mine = payload(in: body ?? unsignedBody),
+            let theirs = earlier.payload(in: earlier.body ?? earlier.unsignedBody)
+        {
+            let (metadata, others) = (mine.metadata, theirs.metadata)
+            comparisons = [
+                (.depth, mine.depthAnalysis == theirs.depthAnalysis, mine.depthAnalysis.status == .unavailable),
+                // If the time is not disclosed, `captured_at` is the time of the submission.
+                (.time, metadata.timestamp == others.timestamp, metadata.timestamp == nil),
+                (.location, metadata.location == others.location, metadata.location == nil),
+                (.deviceModel, metadata.deviceModel == others.deviceModel, metadata.deviceModel == nil),
+                (.video, mine.video == theirs.video, mine.video == nil),
+                (.privacyLevels, mine.flags == theirs.flags, false),
+            ]
+        } else {
             // A full upload has no body; its analysis and settings are stored instead.
-            return (analysis == earlier.analysis ? [] : [Difference(option: .depth)])
-                + (settings == earlier.settings ? [] : [Difference(option: .privacyLevels)])
+            comparisons = [
+                (.depth, analysis == earlier.analysis, false), (.privacyLevels, settings == earlier.settings, false),
+            ]
         }
-        let (metadata, others) = (mine.metadata, theirs.metadata)
-        let comparisons: [(option: CaptureNotice.Option, isEqual: Bool, isOmitted: Bool)] = [
-            (.depth, mine.depthAnalysis == theirs.depthAnalysis, mine.depthAnalysis.status == .unavailable),
-            // If the time is not disclosed, `captured_at` is the time of the submission.
-            (.time, metadata.timestamp == others.timestamp, metadata.timestamp == nil),
-            (.location, metadata.location == others.location, metadata.location == nil),
-            (.deviceModel, metadata.deviceModel == others.deviceModel, metadata.deviceModel == nil),
-            (.video, mine.video == theirs.video, mine.video == nil),
-            (.privacyLevels, mine.flags == theirs.flags, false),
-        ]
         return comparisons.filter { !$0.isEqual }
-            .map { Difference(option: $0.option, isOnlyInEarlier: $0.isOmitted) }
     }
 
-    /// The payload that the last attempt disclosed, or would disclose.
-    private var payload: HashOnlyPayload? {
-        guard mode == .hashOnly, let profile = CaptureProfile(rawValue: profile), let bytes = body ?? unsignedBody
-        else {
-            return nil
-        }
-        return HashOnlyBody(bytes: bytes).flatMap { try? HashOnlyPayload.reading($0, profile: profile).payload }
+    /// The payload in a body of this record; nil for a full upload.
+    private func payload(in bytes: [UInt8]?) -> HashOnlyPayload? {
+        guard mode == .hashOnly, let profile = CaptureProfile(rawValue: profile),
+            let body = bytes.flatMap(HashOnlyBody.init(bytes:))
+        else { return nil }
+        return try? HashOnlyPayload.reading(body, profile: profile).payload
     }
 
     /// Whether this record is unsent and has the same payload as another record; the time is ignored if it is the
@@ -384,13 +384,8 @@ extension CaptureRecord {
         guard state.isUnsent, signingFailures < CaptureSession.signingLimit,
             (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
             hasDepth == other.hasDepth, settings == other.settings, analysis == other.analysis,
-            let profile = CaptureProfile(rawValue: profile), let mine = unsignedBody, let theirs = other.unsignedBody,
-            mode == .hashOnly
+            let mine = payload(in: unsignedBody), var theirs = payload(in: other.unsignedBody)
         else { return false }
-        let payloads = [mine, theirs].map { bytes in
-            HashOnlyBody(bytes: bytes).flatMap { try? HashOnlyPayload.reading($0, profile: profile).payload }
-        }
-        guard let mine = payloads[0], var theirs = payloads[1] else { return false }
         if mine.flags.timestampLevel == .none { theirs.capturedAt = mine.capturedAt }
         return mine == theirs
     }
