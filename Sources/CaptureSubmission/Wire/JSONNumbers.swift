@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaTransport
 
 /// The shortest decimal digits that round-trip a finite binary64 number: 0.d₁d₂… · 10^`point`. −0 becomes 0 (trap 8).
-struct DecimalDigits {
+package struct DecimalDigits {
     private let isNegative: Bool
     /// The digits without leading or trailing zeros; `0` for zero.
     private let digits: String
@@ -58,7 +58,7 @@ struct DecimalDigits {
     }
 
     /// The nearest number with at most 15 significant digits, which every decimal parser reads exactly (contract 2.1).
-    static func rounded(_ number: Double) -> Double {
+    package static func rounded(_ number: Double) -> Double {
         Double(String(format: "%.14e", number)) ?? number
     }
 }

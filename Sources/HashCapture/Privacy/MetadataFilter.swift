@@ -102,7 +102,7 @@ package struct MetadataFilter: Sendable {
         case (.coarse, .mediactl1): return place(of: facts, finding)
         case (.coarse, .reference): return sendsCoarseCoordinates ? coordinates(of: facts, Self.oneDecimal) : nil
         case (.precise, .mediactl1): return coordinates(of: facts) { $0 }
-        case (.precise, .reference): return coordinates(of: facts, Self.fifteenDigits)
+        case (.precise, .reference): return coordinates(of: facts, DecimalDigits.rounded)
         }
     }
 
@@ -132,11 +132,6 @@ package struct MetadataFilter: Sendable {
     /// The precision for `reference` at the level `coarse`: rounded half away from zero.
     private static func oneDecimal(_ degrees: Double) -> Double {
         (degrees * 10).rounded(.toNearestOrAwayFromZero) / 10
-    }
-
-    /// The reference server's decimal parser is exact up to 15 digits (contract 2.1): 0.1 µm on the ground.
-    private static func fifteenDigits(_ degrees: Double) -> Double {
-        Double(String(format: "%.15g", degrees)) ?? degrees
     }
 }
 
