@@ -127,12 +127,7 @@ extension CaptureNotice {
     var isBeforeSending: Bool { self == .captureTimeUnknown || self == .timeWithoutZone }
 
     /// Whether `CaptureDisclosure` already covers the notice.
-    var isInDisclosure: Bool {
-        switch self {
-        case .capturedAtIsPublic, .captureTimeUnknown, .coordinatesArePublic: true
-        default: false
-        }
-    }
+    var isInDisclosure: Bool { isAboutPublication || self == .captureTimeUnknown }
 
     var words: String {
         switch self {
