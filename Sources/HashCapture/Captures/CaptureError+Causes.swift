@@ -12,6 +12,17 @@ extension CaptureError {
         self.init(code, detail: error.description, isRetryable: isBusy, path: path, underlying: error)
     }
 
+    /// Creates the error of a wait for a lock, which throws `StoreError` or `CancellationError`.
+    init(locking error: any Error) {
+        if let error = error as? StoreError { self.init(error) } else { self.init(.cancelled) }
+    }
+
+    /// Creates the error of a file that could not be written; `code` applies unless the disk is full.
+    init(writing error: FileWriteError, as code: OutcomeCode, cause: String = "") {
+        let code = error.kind == .full ? .diskFull : code
+        self.init(code, detail: cause + error.detail, path: error.path, underlying: error)
+    }
+
     static func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(CaptureError) -> Value {
         do throws(StoreError) { return try value() } catch { throw CaptureError(error) }
     }
@@ -53,20 +64,16 @@ extension CaptureError {
         switch error {
         case let error as CaptureError: error
         case is CancellationError: CaptureError(.cancelled)
-        case let error as FileWriteError: ofVault(error, isFull: error.kind == .full, error.detail, error.path)
+        case let error as FileWriteError: CaptureError(writing: error, as: .vaultUnusable)
         case let error as StoreError:
-            ofVault(error, isFull: error.kind == .full, error.detail, Array(error.path.utf8))
+            CaptureError(
+                error.kind == .full ? .diskFull : .vaultUnusable,
+                detail: error.detail,
+                path: Array(error.path.utf8),
+                underlying: error
+            )
         case let error as CryptoError: CaptureError(.vaultUnusable, detail: error.detail, underlying: error)
         default: CaptureError(.internalError, detail: "\(type(of: error))")
         }
-    }
-
-    private static func ofVault(
-        _ error: any Error & Sendable,
-        isFull: Bool,
-        _ detail: String,
-        _ path: [UInt8]
-    ) -> CaptureError {
-        CaptureError(isFull ? .diskFull : .vaultUnusable, detail: detail, path: path, underlying: error)
     }
 }

@@ -59,10 +59,8 @@ extension CaptureSession {
     func lock(_ device: String, timeout: Duration = .seconds(60)) async throws(CaptureError) -> CounterFile {
         do {
             return try await CounterFile.lock(device: device, in: dependencies.directory, timeout: timeout)
-        } catch let error as StoreError {
-            throw CaptureError(error)
         } catch {
-            throw CaptureError(.cancelled)
+            throw CaptureError(locking: error)
         }
     }
 }

@@ -124,10 +124,8 @@ public struct DeviceEnrollment: Sendable {
     private func lock() async throws(CaptureError) -> LockedFile {
         do {
             return try await LockedFile.ofRegistration(with: session.server, in: session.dependencies.directory)
-        } catch let error as StoreError {
-            throw CaptureError(error)
         } catch {
-            throw CaptureError(.cancelled)
+            throw CaptureError(locking: error)
         }
     }
 

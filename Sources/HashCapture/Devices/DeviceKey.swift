@@ -68,12 +68,7 @@ struct DeviceKey: Sendable {
         do throws(FileWriteError) {
             return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, provider: nil))
         } catch {
-            throw CaptureError(
-                error.kind == .full ? .diskFull : .keyUnusable,
-                detail: "the key cannot be stored: \(error.detail)",
-                path: error.path,
-                underlying: error
-            )
+            throw CaptureError(writing: error, as: .keyUnusable, cause: "the key cannot be stored: ")
         }
     }
 

@@ -38,7 +38,7 @@ struct TPMSession: Sendable {
             let files = try PrivateDirectory(in: parent, ".tpm-" + UUID().uuidString.lowercased())
             return TPMSession(files: files, control: control)
         } catch {
-            throw Self.unusable(error)
+            throw CaptureError(writing: error, as: .tpmUnusable)
         }
     }
 
@@ -245,7 +245,7 @@ struct TPMSession: Sendable {
         do throws(FileWriteError) {
             if let bytes = try directory.content(of: Array(name.utf8), longest: Self.longestFile) { return bytes }
         } catch {
-            throw Self.unusable(error)
+            throw CaptureError(writing: error, as: .tpmUnusable)
         }
         throw Self.unusable("tpm2-tools did not write \(name)")
     }
@@ -254,7 +254,7 @@ struct TPMSession: Sendable {
         do throws(FileWriteError) {
             try WholeFile(in: directory, audience: .owner).write(bytes, as: Array(name.utf8), replacing: false)
         } catch {
-            throw Self.unusable(error)
+            throw CaptureError(writing: error, as: .tpmUnusable)
         }
     }
 
@@ -267,15 +267,6 @@ struct TPMSession: Sendable {
     }
 
     private static func unusable(_ detail: String) -> CaptureError { CaptureError(.tpmUnusable, detail: detail) }
-
-    private static func unusable(_ error: FileWriteError) -> CaptureError {
-        CaptureError(
-            error.kind == .full ? .diskFull : .tpmUnusable,
-            detail: error.detail,
-            path: error.path,
-            underlying: error
-        )
-    }
 }
 
 /// Structures in files of tpm2-tools.
