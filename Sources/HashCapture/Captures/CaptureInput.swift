@@ -193,7 +193,7 @@ struct CaptureBundle {
             guard let sec1 = record.publicKey, let key = try? VerifyingKey(sec1: sec1), let rpID = record.rpID else {
                 return .failed("the record has no valid public key")
             }
-            guard let digest = try? SHA256Digest.of(payload.signedBytes(for: profile)) else {
+            guard let digest = try? payload.clientDataHash(for: profile) else {
                 return .failed("hashing failed")
             }
             return assertion.isValid(for: digest, rpID: rpID, key: key)

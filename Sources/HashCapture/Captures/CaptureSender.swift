@@ -28,7 +28,7 @@ struct CaptureSender: Sendable {
     func sign(_ payload: HashOnlyPayload) async throws(CaptureError) -> SignedSubmission {
         let first = try take(2)
         CaptureFailpoint.countersTaken.reach()
-        let signed = try SHA256Digest.of(payload.signedBytes(for: device.profile))
+        let signed = try payload.clientDataHash(for: device.profile)
         let assertion = try await Assertion.sign(signed, rpID: device.rpID, counter: first + 1, with: device.signer)
         return SignedSubmission(
             body: try payload.body(for: device.profile, assertion: assertion.base64),

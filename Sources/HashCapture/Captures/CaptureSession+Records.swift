@@ -4,16 +4,9 @@ public import MediaStore
 public import MediaTransport
 
 extension CaptureSession {
-    /// The only record whose ID has this prefix, ignoring case.
-    ///
-    /// - Throws: `CaptureError` `.captureUnknown` if there is no such record or more than one.
-    public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {
-        let prefix = idPrefix.lowercased()
-        let found = prefix.isEmpty ? [] : try CaptureError.stored(dependencies.library.captures(idPrefix: prefix))
-        guard let record = found.first else { throw CaptureError(.captureUnknown, value: idPrefix) }
-        guard found.count == 1 else {
-            throw CaptureError(.captureUnknown, detail: "\(found.count) captures match", value: idPrefix)
-        }
+    /// - Throws: `CaptureError` `.captureUnknown` if there is no record with this ID.
+    public func record(_ id: String) throws(CaptureError) -> CaptureRecord {
+        guard let record = try stored(id) else { throw CaptureError(.captureUnknown, value: id) }
         return record
     }
 
@@ -67,8 +60,7 @@ extension CaptureSession {
 
 extension CaptureSession {
     /// Decrypts the media of a record to a file, and optionally its depth map to a second file. The hash is verified
-    /// before the file gets its final name. Existing files are not replaced. `id` may be a unique prefix; the depth map
-    /// is little-endian binary32.
+    /// before the file gets its final name. Existing files are not replaced. The depth map is little-endian binary32.
     ///
     /// - Throws: `CaptureError`: `.mediaMissing` for a capture of a digest only, and others such as `.checksumMismatch`
     ///   and `.targetExists`.
@@ -115,10 +107,10 @@ extension CaptureSession {
         case adoptAsHashOnly
     }
 
-    /// Resumes an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` in
-    /// the outcome is the reason why the record was not accepted. If the server has, or may have, the media as a
-    /// different record, the outcome is that record, with the options that were not sent. The server is queried for an
-    /// accepted record: a capture that it no longer has is sent again.
+    /// Resumes an unfinished record. Never sends the media of a full upload. `error` in the outcome is the reason why
+    /// the record was not accepted. If the server has, or may have, the media as a different record, the outcome is
+    /// that record, with the options that were not sent. The server is queried for an accepted record: a capture that
+    /// it no longer has is sent again.
     ///
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(

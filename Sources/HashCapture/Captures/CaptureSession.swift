@@ -201,15 +201,14 @@ extension CaptureSession {
         _ control: TransferControl,
         _ body: (CaptureExchange, CaptureRecord) async throws(CaptureError) -> CaptureOutcome
     ) async throws(CaptureError) -> CaptureOutcome {
-        guard let record = try stored(id) else { throw CaptureError(.captureUnknown, value: id) }
         let counter: CounterFile
         do throws(CaptureError) {
             counter = try await lock(device.deviceID)
         } catch {
-            return CaptureOutcome(record: record, error: error)
+            return CaptureOutcome(record: try record(id), error: error)
         }
         defer { counter.release() }
-        guard let record = try stored(id) else { throw CaptureError(.captureUnknown, value: id) }
+        let record = try record(id)
         if record.state == .accepted { return CaptureOutcome(record: record, isKnown: true) }
         if let outcome = try record.superseded(in: dependencies.library, at: dependencies.now()) { return outcome }
         if let error = try outdated(counter, of: device) { return CaptureOutcome(record: record, error: error) }
