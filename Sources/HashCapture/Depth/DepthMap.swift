@@ -9,7 +9,7 @@ public struct DepthMap: Sendable {
     public let width: Int
     public let height: Int
     /// `width` × `height` samples. Non-finite samples and samples out of range are holes.
-    public let samples: [Float]
+    public internal(set) var samples: [Float]
     let extent: DepthExtent
 
     /// The samples as little-endian binary32, as in the contract's files.
@@ -117,12 +117,6 @@ struct DepthMapContent {
         var isBigEndian: Bool
     }
 
-    /// Samples in the file's order.
-    struct Samples {
-        var values: [Float]
-        var extent = DepthExtent()
-    }
-
     var count: Int { Int(file.status.size) }
     private let file: SourceFile
 
@@ -148,11 +142,18 @@ struct DepthMapContent {
         }
     }
 
-    /// The samples from an offset, in the file's order; they must end at the end of the file. The number of samples has
-    /// already been checked against the limit; the file's length is checked before allocating.
+    /// The map whose samples begin at an offset, in the file's order; they must end at the end of the file. The size and
+    /// the file's length are checked before allocating.
     ///
-    /// - Throws: An error with the actual and the expected length.
-    func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapError) -> Samples {
+    /// - Throws: An error if the size contradicts the layout, or with the actual and the expected length.
+    func map(
+        width: Int,
+        height: Int,
+        layout: DepthMapFile.Layout,
+        at offset: Int,
+        _ encoding: Encoding
+    ) throws(DepthMapError) -> DepthMap {
+        let sampleCount = try layout.accept(width: width, height: height)
         let expected = offset + sampleCount * encoding.byteCount
         guard count == expected else {
             let header = offset > 0 ? "a header of \(offset) bytes and " : ""
@@ -160,7 +161,8 @@ struct DepthMapContent {
                 "\(count) bytes, expected \(expected): \(header)\(sampleCount) samples of \(encoding.byteCount) bytes"
             )
         }
-        var samples = Samples(values: [Float](repeating: 0, count: sampleCount))
+        var samples = [Float](repeating: 0, count: sampleCount)
+        var extent = DepthExtent()
         var block = [UInt8](repeating: 0, count: min(1 << 20, sampleCount * encoding.byteCount))
         var done = 0
         while done < sampleCount {
@@ -168,15 +170,15 @@ struct DepthMapContent {
             try fill(&block, count: wanted, from: offset + done * encoding.byteCount)
             block.withUnsafeBytes { bytes in
                 for index in 0..<wanted / encoding.byteCount {
-                    samples.values[done + index] = encoding.sample(index, of: bytes)
+                    samples[done + index] = encoding.sample(index, of: bytes)
                 }
             }
             let end = done + wanted / encoding.byteCount
             // Adds the block while it is in the cache.
-            samples.values.withUnsafeBufferPointer { samples.extent.add(UnsafeBufferPointer(rebasing: $0[done..<end])) }
+            samples.withUnsafeBufferPointer { extent.add(UnsafeBufferPointer(rebasing: $0[done..<end])) }
             done = end
         }
-        return samples
+        return DepthMap(width: width, height: height, samples: samples, extent: extent)
     }
 
     private func fill(_ block: inout [UInt8], count wanted: Int, from offset: Int) throws(DepthMapError) {
@@ -218,10 +220,8 @@ extension DepthMapContent {
         guard let width = layout.width, let height = layout.height else {
             throw DepthMapError("not a PNG, PFM or NPY file; a raw map of \(count) bytes requires --depth-size")
         }
-        let sampleCount = try layout.accept(width: width, height: height)
         let encoding = Encoding(byteCount: 4, isBigEndian: false)
-        let samples = try samples(at: 0, count: sampleCount, encoding)
-        return DepthMap(width: width, height: height, samples: samples.values, extent: samples.extent)
+        return try map(width: width, height: height, layout: layout, at: 0, encoding)
     }
 }
 

@@ -82,15 +82,14 @@ extension DepthMapContent {
     func numPyArray(layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
         let header = try NumPyHeader(prefix(NumPyHeader.maximumByteCount))
         let (width, height) = (header.width, header.height)
-        let sampleCount = try layout.accept(width: width, height: height)
-        var samples = try samples(at: header.byteCount, count: sampleCount, header.encoding)
+        var map = try map(width: width, height: height, layout: layout, at: header.byteCount, header.encoding)
         if header.isFortranOrder {
-            let columns = samples.values
+            let columns = map.samples
             for y in 0..<height {
-                for x in 0..<width { samples.values[y * width + x] = columns[x * height + y] }
+                for x in 0..<width { map.samples[y * width + x] = columns[x * height + y] }
             }
         }
-        return DepthMap(width: width, height: height, samples: samples.values, extent: samples.extent)
+        return map
     }
 }
 
@@ -146,14 +145,12 @@ extension DepthMapContent {
     /// Reads a PFM, whose rows are stored from bottom to top.
     func portableFloatMap(layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
         let header = try PortableFloatMapHeader(prefix(PortableFloatMapHeader.maximumByteCount))
-        let sampleCount = try layout.accept(width: header.width, height: header.height)
+        let (width, height) = (header.width, header.height)
         let encoding = Encoding(byteCount: 4, isBigEndian: header.isBigEndian)
-        var samples = try samples(at: header.byteCount, count: sampleCount, encoding)
-        for row in 0..<header.height / 2 {
-            let upper = row * header.width
-            let lower = (header.height - 1 - row) * header.width
-            for x in 0..<header.width { samples.values.swapAt(upper + x, lower + x) }
+        var map = try map(width: width, height: height, layout: layout, at: header.byteCount, encoding)
+        for row in 0..<height / 2 {
+            for x in 0..<width { map.samples.swapAt(row * width + x, (height - 1 - row) * width + x) }
         }
-        return DepthMap(width: header.width, height: header.height, samples: samples.values, extent: samples.extent)
+        return map
     }
 }
