@@ -2,18 +2,14 @@ internal import COpenSSL
 internal import MediaSystem
 
 /// The digests that this library can compute.
-public enum DigestAlgorithm: Sendable, CaseIterable {
+public enum DigestAlgorithm: String, Sendable, CaseIterable {
     /// SHA-256 (FIPS 180-4), 32 bytes.
-    case sha256
+    case sha256 = "SHA-256"
     /// SHA-1 (FIPS 180-4), 20 bytes. Broken as a proof of identity, but sufficient to detect damage in transfer.
-    case sha1
+    case sha1 = "SHA-1"
 
-    var name: String {
-        switch self {
-        case .sha256: "SHA-256"
-        case .sha1: "SHA-1"
-        }
-    }
+    /// OpenSSL's description of the algorithm; nil if OpenSSL does not provide the algorithm.
+    fileprivate var type: OpaquePointer? { (self == .sha256 ? FetchedDigest.sha256 : .sha1).type }
 
     /// The digest of a range of an open file, read with `pread` on its own thread; the file offset does not change.
     ///
@@ -46,7 +42,7 @@ struct DigestContext: ~Copyable {
         guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("out of memory") }
         guard EVP_DigestInit_ex(context, algorithm.type, nil) == 1 else {
             EVP_MD_CTX_free(context)
-            throw .fromOpenSSL("cannot start \(algorithm.name)")
+            throw .fromOpenSSL("cannot start \(algorithm.rawValue)")
         }
         self.context = context
         self.algorithm = algorithm
@@ -59,20 +55,20 @@ struct DigestContext: ~Copyable {
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress, failure == nil else { return }
         if EVP_DigestUpdate(context, start, bytes.count) != 1 {
-            failure = .fromOpenSSL("cannot continue \(algorithm.name)")
+            failure = .fromOpenSSL("cannot continue \(algorithm.rawValue)")
         }
     }
 
     mutating func reset() {
         let restarted = EVP_DigestInit_ex(context, algorithm.type, nil) == 1
-        failure = restarted ? nil : .fromOpenSSL("cannot start \(algorithm.name)")
+        failure = restarted ? nil : .fromOpenSSL("cannot start \(algorithm.rawValue)")
     }
 
     /// Copies the state of another digest, which stays usable.
     mutating func resume(from other: borrowing DigestContext) {
         failure = other.failure
         if EVP_MD_CTX_copy_ex(context, other.context) != 1 {
-            failure = .fromOpenSSL("cannot copy \(algorithm.name)")
+            failure = .fromOpenSSL("cannot copy \(algorithm.rawValue)")
         }
     }
 
@@ -84,19 +80,9 @@ struct DigestContext: ~Copyable {
         defer { EVP_MD_CTX_free(copy) }
         var bytes = [UInt8](repeating: 0, count: Int(EVP_MD_get_size(algorithm.type)))
         guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestFinal_ex(copy, &bytes, nil) == 1 else {
-            throw .fromOpenSSL("cannot finish \(algorithm.name)")
+            throw .fromOpenSSL("cannot finish \(algorithm.rawValue)")
         }
         return bytes
-    }
-}
-
-extension DigestAlgorithm {
-    /// OpenSSL's description of the algorithm; nil if OpenSSL does not provide the algorithm.
-    fileprivate var type: OpaquePointer? {
-        switch self {
-        case .sha256: FetchedDigest.sha256.type
-        case .sha1: FetchedDigest.sha1.type
-        }
     }
 }
 
