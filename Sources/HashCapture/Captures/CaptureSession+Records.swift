@@ -239,8 +239,8 @@ extension CaptureSession {
             depthAnalysis: analysis,
             metadata: CaptureMetadata(),
             flags: MetadataFlags(location: .none, timestamp: .none, deviceInfo: .none),
-            capturedAt: "1970-01-01T00:00:00Z"
-        ).restamped(at: dependencies.now())
+            capturedAt: MetadataFilter.day(of: dependencies.now())
+        )
         var record = old
         record.mode = .hashOnly
         record.state = .pending

@@ -88,11 +88,8 @@ extension HashOnlyPayload {
     /// attempt, not of an earlier attempt (contract section 4).
     func restamped(at now: Date) -> HashOnlyPayload {
         guard flags.timestampLevel == .none else { return self }
-        var settings = PrivacySettings()
-        settings.timestamp = .none
-        let filter = MetadataFilter(settings: settings, profile: .mediactl1, systemVersion: "", programVersion: "")
         var payload = self
-        payload.capturedAt = filter.capturedAt(of: CaptureFacts(), now: now)
+        payload.capturedAt = MetadataFilter.day(of: now)
         return payload
     }
 }

@@ -39,13 +39,17 @@ package struct MetadataFilter: Sendable {
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
         // The epoch is used for clocks outside the years 1 to 9999; a server rejects this time because of its time
         // window.
-        let submission = Self.second(of: now)
-        let taken = time(of: facts) ?? submission
+        let taken = time(of: facts) ?? Self.second(of: now)
         return switch timestampLevel(for: facts) {
         case .exact: taken.map { $0.text + "Z" } ?? Self.epoch
         case .dayOnly: taken.map { $0.dayText + "T00:00:00Z" } ?? Self.epoch
-        case .none: submission.map { $0.dayText + "T00:00:00Z" } ?? Self.epoch
+        case .none: Self.day(of: now)
         }
+    }
+
+    /// `captured_at` at the level `none`: the UTC day of the submission.
+    static func day(of submission: Date) -> String {
+        second(of: submission).map { $0.dayText + "T00:00:00Z" } ?? epoch
     }
 
     /// The level that applies to these facts: for a local time without a zone, only the day is disclosed.
