@@ -136,7 +136,7 @@ extension CaptureSession {
     }
 
     private func remote(_ id: String, _ device: CaptureDeviceRecord) async throws(CaptureError) -> RemoteCapture {
-        let key = try await DeviceKey(dependencies.directory).signer(for: device)
+        let key = try await DeviceKey(directory: dependencies.directory).signer(for: device)
         let counter = try await lock(device.deviceID)
         defer { counter.release() }
         let sender = CaptureSender(client: client, device: CaptureDevice(device, profile, key), counter: counter)

@@ -245,9 +245,9 @@ extension CaptureSession {
         _ control: TransferControl
     ) async throws(CaptureError) -> CaptureSender {
         let key = try await control.canceling { [directory = dependencies.directory] () throws(CaptureError) in
-            try await DeviceKey(directory).signer(for: device)
+            try await DeviceKey(directory: directory).signer(for: device)
         }
-        let signer = StoppableSigner(key, control)
+        let signer = StoppableSigner(signer: key, control: control)
         return CaptureSender(client: client, device: CaptureDevice(device, profile, signer), counter: counter)
     }
 

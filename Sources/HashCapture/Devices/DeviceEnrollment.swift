@@ -119,7 +119,7 @@ public struct DeviceEnrollment: Sendable {
 
     // MARK: Helpers
 
-    private var keys: DeviceKey { DeviceKey(session.dependencies.directory) }
+    private var keys: DeviceKey { DeviceKey(directory: session.dependencies.directory) }
 
     private func lock() async throws(CaptureError) -> LockedFile {
         do {

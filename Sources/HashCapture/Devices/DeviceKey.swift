@@ -11,11 +11,7 @@ struct DeviceKey: Sendable {
     /// Maximum length of a key file in bytes; a key takes up a few hundred.
     private static let longestFile = 16_384
 
-    private let directory: DataDirectory
-
-    init(_ directory: DataDirectory) {
-        self.directory = directory
-    }
+    let directory: DataDirectory
 
     /// Opens the key of a device, and verifies that it is the registered one.
     ///
@@ -44,17 +40,17 @@ struct DeviceKey: Sendable {
     ) async throws(CaptureError) -> any CaptureSigner {
         switch source {
         case .file(let name):
-            return KeySigner(try read(path(of: name)), provider: nil)
+            return KeySigner(key: try read(path(of: name)), provider: nil)
         case .provider(let uri, let provider, _):
             let key = try await BlockingWork.run { () throws(CaptureError) in
                 try Self.usable(uri, provider: provider, SigningKey.open(uri: uri, provider: provider))
             }
-            return KeySigner(key, provider: provider)
+            return KeySigner(key: key, provider: provider)
         case .command(let arguments):
             guard let publicKey else {
                 throw CaptureError(.keyUnusable, detail: "a signing program requires its public key")
             }
-            return ProgramSigner(arguments, publicKey: publicKey)
+            return ProgramSigner(publicKey: publicKey, arguments: arguments)
         }
     }
 
@@ -66,7 +62,7 @@ struct DeviceKey: Sendable {
         let pem = try Self.usable("", key.pem())
         let place = try CaptureError.stored(directory.make(.captureKeys))
         do throws(FileWriteError) {
-            return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, provider: nil))
+            return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key: key, provider: nil))
         } catch {
             throw CaptureError(writing: error, as: .keyUnusable, cause: "the key cannot be stored: ")
         }
@@ -154,17 +150,12 @@ struct DeviceKey: Sendable {
 }
 
 struct KeySigner: CaptureSigner {
-    private let key: SigningKey
+    let key: SigningKey
     /// nil for a key in memory. Signing in hardware blocks for a while, so it must not run on Swift's cooperative
     /// threads.
-    private let provider: String?
+    let provider: String?
 
     var publicKey: VerifyingKey { key.publicKey }
-
-    init(_ key: SigningKey, provider: String?) {
-        self.key = key
-        self.provider = provider
-    }
 
     func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] {
         let key = key

@@ -14,19 +14,12 @@ internal import MediaFiles
 /// A signature is used only if the registered public key verifies it.
 struct ProgramSigner: CaptureSigner {
     let publicKey: VerifyingKey
-    private let arguments: [String]
-    private let timeLimit: Duration
+    let arguments: [String]
+    /// Long enough to enter a PIN and touch a token. Another process waits for the counter for the same time.
+    var timeLimit = Duration.seconds(60)
 
     /// Larger than any form of a signature.
     private static let longestOutput = 4096
-    /// Long enough to enter a PIN and touch a token. Another process waits for the counter for the same time.
-    static let usualTimeLimit = Duration.seconds(60)
-
-    init(_ arguments: [String], publicKey: VerifyingKey, timeLimit: Duration = usualTimeLimit) {
-        self.arguments = arguments
-        self.publicKey = publicKey
-        self.timeLimit = timeLimit
-    }
 
     func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] {
         let digest = try SHA256Digest.of(message)

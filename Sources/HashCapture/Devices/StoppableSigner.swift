@@ -5,13 +5,8 @@ internal import MediaTransport
 
 /// A signer that a stop interrupts immediately, since no request is in transit while it signs.
 struct StoppableSigner: CaptureSigner {
-    private let signer: any CaptureSigner
-    private let control: TransferControl
-
-    init(_ signer: any CaptureSigner, _ control: TransferControl) {
-        self.signer = signer
-        self.control = control
-    }
+    let signer: any CaptureSigner
+    let control: TransferControl
 
     var publicKey: VerifyingKey { signer.publicKey }
 

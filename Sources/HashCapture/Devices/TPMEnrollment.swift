@@ -53,7 +53,7 @@ extension DeviceEnrollment {
             )
             // Sign only after the tools have exited: some connections to a TPM allow only one program at a time.
             let source = known?.source ?? .provider(uri: "handle:" + handle, provider: "tpm2", isOurs: true)
-            let key = try await DeviceKey(session.dependencies.directory).signer(at: source, publicKey: nil)
+            let key = try await DeviceKey(directory: session.dependencies.directory).signer(at: source, publicKey: nil)
             guard key.publicKey == publicKey else {
                 throw CaptureError(
                     .tpmUnusable,
@@ -81,7 +81,7 @@ extension DeviceEnrollment {
         _ evidence: TPM2Evidence?,
         control: TransferControl
     ) async throws(CaptureError) -> CaptureDeviceRecord {
-        let signer = StoppableSigner(key, control)
+        let signer = StoppableSigner(signer: key, control: control)
         let response = try await session.client.register(
             model: plan.model,
             challenge: challenge,

@@ -93,7 +93,7 @@ struct CaptureBench: Sendable {
     static func atReference(_ arguments: [String] = []) async throws -> CaptureBench {
         let machine = try TemporaryDirectory()
         let directory = try DataDirectory.open(machine.path + "/data")
-        let (name, signer) = try DeviceKey(directory).make(for: "https://reference.test")
+        let (name, signer) = try DeviceKey(directory: directory).make(for: "https://reference.test")
         try Data(try signer.publicKey.pem()).write(to: URL(fileURLWithPath: machine.file("public.pem")))
         let id = UUID().uuidString.lowercased()
         let sandbox = try await SandboxProcess.start(

@@ -129,7 +129,7 @@ import Testing
     @Test func aKeyThatDiffersFromTheRegisteredOneIsNotUsed() async throws {
         let bench = try await CaptureBench()
         var device = try await bench.register()
-        device.keySource = .file(try DeviceKey(bench.directory).make(for: "https://other.test").name)
+        device.keySource = .file(try DeviceKey(directory: bench.directory).make(for: "https://other.test").name)
         try bench.library.keep(device)
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.error?.code == .keyUnusable)
@@ -247,14 +247,14 @@ import Testing
         ["/bin/echo", "AAAA"], ["/bin/false"], ["/nowhere/signer"], ["/bin/echo", String(repeating: "11", count: 64)],
     ])
     func anInvalidSignatureIsNotUsed(_ program: [String]) async throws {
-        let signer = ProgramSigner(program, publicKey: try SigningKey.generate().publicKey)
+        let signer = ProgramSigner(publicKey: try SigningKey.generate().publicKey, arguments: program)
         let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
         #expect(error?.code == .signingFailed)
     }
 
     @Test func aProgramThatHangsIsTerminated() async throws {
         let key = try SigningKey.generate().publicKey
-        let signer = ProgramSigner(["/bin/sleep", "600"], publicKey: key, timeLimit: .milliseconds(20))
+        let signer = ProgramSigner(publicKey: key, arguments: ["/bin/sleep", "600"], timeLimit: .milliseconds(20))
         let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
         #expect(error?.code == .signingFailed && error?.detail.contains("did not finish within") == true)
     }
@@ -262,14 +262,15 @@ import Testing
     @Test func aStopTerminatesAProgram() async throws {
         let control = TransferControl()
         let key = try SigningKey.generate()
-        let signer = StoppableSigner(ProgramSigner(["/bin/sleep", "600"], publicKey: key.publicKey), control)
+        let program = ProgramSigner(publicKey: key.publicKey, arguments: ["/bin/sleep", "600"])
+        let signer = StoppableSigner(signer: program, control: control)
         let work = Task { try await signer.sign([1, 2, 3]) }
         control.stop()
         let error = await #expect(throws: CaptureError.self) { try await work.value }
         #expect(error?.code == .cancelled)
         // No further signatures are created.
         let late = await #expect(throws: CaptureError.self) {
-            try await StoppableSigner(KeySigner(key, provider: nil), control).sign([1])
+            try await StoppableSigner(signer: KeySigner(key: key, provider: nil), control: control).sign([1])
         }
         #expect(late?.code == .cancelled)
     }
