@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The watch on the secrets of all tests detects them in outputs and arguments. Each child here is a shell that gets
-/// the built program as an argument and does things that the program never does.
+/// The watch on the secrets of all tests detects them in outputs, files and arguments. Each child here is a shell that
+/// gets the built program as an argument and does things that the program never does.
 @Suite struct SecretWatchTests {
     private static let password = "canary-PASSWORD-4711"
 
@@ -39,6 +39,36 @@ import Testing
         try await expectIssue(words) {
             _ = try await child(script, home, ["MEDIACTL_PASSWORD": Self.password]).finish()
         }
+    }
+
+    /// The file's position in the directory, its length and an encoding do not hide a secret.
+    @Test(arguments: [
+        ("printf %s \"$MEDIACTL_PASSWORD\" > left", "left MEDIACTL_PASSWORD in left"),
+        ("printf %s \"uploader:$MEDIACTL_PASSWORD\" | base64 > left", "left MEDIACTL_PASSWORD in left"),
+        (
+            "{ head -c 300000 /dev/zero; printf %s \"$MEDIACTL_PASSWORD\"; } > left",
+            "left MEDIACTL_PASSWORD in left"
+        ),
+        (
+            "mkdir a z; for n in $(seq 2100); do : > a/$n; done; printf %s \"$MEDIACTL_PASSWORD\" > z/left",
+            "left MEDIACTL_PASSWORD in z/left"
+        ),
+        ("mkdir -p data; : > data/tokens.sqlite; chmod 644 data/tokens.sqlite", "can be read by users other than"),
+    ]) func aSecretLeftInAFileIsAnIssue(script: String, words: String) async throws {
+        let home = try TemporaryDirectory()
+        try await expectIssue(words) {
+            _ = try await child("cd \"$HOME\"; " + script, home, ["MEDIACTL_PASSWORD": Self.password]).finish()
+        }
+    }
+
+    /// Files that are meant for secrets, and those of the test.
+    @Test func aSecretInItsPlaceIsNotAnIssue() async throws {
+        let home = try TemporaryDirectory()
+        try home.write("password", Self.password.utf8)
+        let past = timespec(tv_sec: 1_709_634_030, tv_nsec: 0)
+        try #require(utimensat(AT_FDCWD, home.file("password"), [past, past], 0) == 0)
+        let script = "umask 077; printf %s \"$MEDIACTL_PASSWORD\" > \"$HOME/tokens.sqlite\""
+        #expect(try await child(script, home, ["MEDIACTL_PASSWORD": Self.password]).finish().exitCode == 0)
     }
 
     @Test func theKeysOfAChildAreSecrets() async throws {

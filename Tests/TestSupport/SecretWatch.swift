@@ -21,8 +21,10 @@ final class SecretWatch: Sendable {
     private let start = Date()
     /// Whether printing delete tokens was requested.
     private let mayShowTokens: Bool
-    /// False under `strace`: the program's home then contains its system calls.
-    private let isAlone: Bool
+    /// Whether copying the token store was requested.
+    private let mayCopyTokens: Bool
+    /// Whether the program runs under `strace`: its home then contains its system calls.
+    private let isTraced: Bool
 
     /// Nil unless the built program is run.
     ///
@@ -33,9 +35,10 @@ final class SecretWatch: Sendable {
         let programs = [BuiltProgram.path("mediactl"), BuiltProgram.besideTests("mediactl")]
         guard let place = words.firstIndex(where: programs.contains) else { return nil }
         let arguments = Array(words[(place + 1)...])
-        isAlone = place == 0
+        isTraced = words[..<place].contains { $0.hasSuffix("strace") }
         home = environment["HOME"]
         mayShowTokens = arguments.contains("--show-token") || arguments.starts(with: ["uploads", "export"])
+        mayCopyTokens = mayShowTokens || arguments.starts(with: ["store", "backup"])
         var secrets = Self.marks
         for (name, value) in environment where Self.isSecret(name) { secrets[name] = value }
         for (option, path) in zip(arguments, arguments.dropFirst()) where Self.fileOptions.contains(option) {
@@ -110,11 +113,11 @@ final class SecretWatch: Sendable {
         }
         for (place, text) in [("standard output", result.output), ("standard error", result.errors)] {
             let bytes = Array(text.utf8)
-            for (name, secret) in secrets where contains(bytes, secret) {
+            for (name, secret) in secrets where isShown(secret, in: bytes) {
                 Issue.record("mediactl wrote \(name) to \(place): \(context(of: secret, in: bytes))")
             }
         }
-        if isAlone {
+        if !isTraced {
             checkFiles(for: secrets)
         }
     }
@@ -128,9 +131,12 @@ final class SecretWatch: Sendable {
         }
     }
 
-    private func contains(_ text: [UInt8], _ secret: [UInt8]) -> Bool {
-        if text.isEmpty || mayShowTokens && secret == Self.sandboxMark { return false }
-        return text.offset(of: secret) != nil || Self.base64(of: secret).contains { text.offset(of: $0) != nil }
+    private func isShown(_ secret: [UInt8], in text: [UInt8]) -> Bool {
+        !(mayShowTokens && secret == Self.sandboxMark) && Self.contains(text, secret)
+    }
+
+    private static func contains(_ text: [UInt8], _ secret: [UInt8]) -> Bool {
+        text.offset(of: secret) != nil || base64(of: secret).contains { text.offset(of: $0) != nil }
     }
 
     /// The secret in base64, as in the header of a Basic login, for each position in a group of three bytes; without
@@ -171,15 +177,11 @@ final class SecretWatch: Sendable {
             || name.contains("/capture-keys/") || name.contains("mediactl/backups/tokens-")
     }
 
-    /// Checks the files below the child's home: secrets may be only in the files meant for them, which only their owner
-    /// may read.
+    /// Checks the files written below the child's home: secrets may be only in files meant for them, which only their
+    /// owner may read.
     private func checkFiles(for secrets: [String: [UInt8]]) {
         guard let home, let names = FileManager.default.enumerator(atPath: home) else { return }
-        var seen = 0
         while let name = names.nextObject() as? String {
-            seen += 1
-            // The search ends after 2000 entries: a directory may contain thousands of clips.
-            guard seen <= 2000 else { return }
             var status = stat()
             guard lstat(home + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
                 Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 >= start.timeIntervalSince1970
@@ -189,11 +191,13 @@ final class SecretWatch: Sendable {
                 if !isPrivate { Issue.record("\(name) can be read by users other than its owner") }
                 continue
             }
-            guard status.st_size <= 256 << 10, let content = FileManager.default.contents(atPath: home + "/" + name)
+            // Of longer files, such as videos, the start is searched.
+            guard let file = FileHandle(forReadingAtPath: home + "/" + name),
+                let content = try? file.read(upToCount: 16 << 20)
             else { continue }
             let bytes = Array(content)
-            for (secretName, secret) in secrets where bytes.offset(of: secret) != nil {
-                let isWanted = mayShowTokens && secret == Self.sandboxMark && isPrivate
+            for (secretName, secret) in secrets where Self.contains(bytes, secret) {
+                let isWanted = mayCopyTokens && secret == Self.sandboxMark && isPrivate
                 if !isWanted { Issue.record("mediactl left \(secretName) in \(name)") }
             }
         }
