@@ -2,39 +2,38 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every option of 0.1.0 is accepted, or its change is listed here with a note for users.
+/// Every option of 0.1.0 is accepted, or refused as CHANGELOG.md says.
 @Suite struct OldOptionsTests {
-    /// The replacement of an option of 0.1.0 that its command no longer lists.
-    enum Change: Sendable {
-        /// Still accepted under this command, as this option.
-        case aliased(to: String, note: String)
-        /// Refused; the note states the replacement.
-        case removed(note: String)
-    }
-
-    /// Command and option of 0.1.0, as in `options.txt`, and the replacement. The note is the one in CHANGELOG.md.
-    static let changes: [String: Change] = {
+    /// Options of 0.1.0 that their commands refuse, as in `options.txt`, and the part of CHANGELOG.md about them.
+    static let removed: [String: String] = {
         let connection = [
             "--allow-http", "--answer-timeout=", "--cacert=", "--connect-timeout=", "--finish-timeout=", "--http2",
             "--insecure", "--limit-rate=", "--pinned-key=", "--retries=", "--settle-timeout=", "--stall-timeout=",
             "--user=",
         ]
-        let local = ["uploads list", "uploads show", "uploads export", "uploads clear"].flatMap { command in
-            connection.map { "\(command): \($0)" }
-        }
-        let rate = [
+        let local = ["uploads list", "uploads show", "uploads export", "uploads clear"]
+        // A command that uploads nothing needs no rate.
+        let uploadingNothing = [
             "claim-legacy", "doctor", "hash-only register", "hash-only retry", "hash-only verify", "login",
             "sync download", "sync pull", "sync status", "sync verify", "uploads delete", "uploads discard",
             "uploads import", "uploads status", "tapes album link", "tapes delete", "tapes library init",
             "tapes library status", "tapes move", "tapes remove",
-        ].map { "\($0): --limit-rate=" }
+        ]
         // `tapes move` contacts no server: an album on a server has no order.
-        let move = [
+        let ofAServer = [
             "--allow-http", "--answer-timeout=", "--api-key-file=", "--api-key-stdin", "--cacert=",
             "--connect-timeout=", "--http2", "--insecure", "--pinned-key=", "--retries=", "--stall-timeout=",
-        ].map { "tapes move: \($0)" }
-        let note = "Options that a command does not use are refused"
-        return Dictionary(uniqueKeysWithValues: (local + rate + move).map { ($0, Change.removed(note: note)) })
+        ]
+        let groups: [(commands: [String], options: [String], note: String)] = [
+            (local, connection, "connection options of `uploads list`, `show`, `export`, `clear`"),
+            (uploadingNothing, ["--limit-rate="], "`--limit-rate` and `--jobs` of commands that upload nothing"),
+            (["tapes move"], ofAServer, "`tapes move`"),
+        ]
+        return groups.reduce(into: [:]) { removed, group in
+            for command in group.commands {
+                for option in group.options { removed["\(command): \(option)"] = group.note }
+            }
+        }
     }()
 
     @Test func everyOptionOf010IsAcceptedOrListed() async throws {
@@ -42,14 +41,15 @@ import Testing
         #expect(old.count == 1526)
         let dump = try await Guarded.runner().run(["--experimental-dump-help"])
         let new = try Self.options(inDump: Data(dump.output.utf8))
-        for option in old.sorted() where !new.contains(option) {
-            switch Self.changes[option] {
-            case .aliased(let other, let note): #expect(new.contains(other) && !note.isEmpty, "\(option)")
-            case .removed(let note): #expect(!note.isEmpty, "\(option)")
-            case nil: Issue.record("\(option) of 0.1.0 is neither accepted nor listed as changed")
-            }
-        }
-        for option in Self.changes.keys { #expect(old.contains(option) && !new.contains(option), "\(option)") }
+        #expect(old.subtracting(new).sorted() == Self.removed.keys.sorted())
+    }
+
+    @Test func theChangelogListsTheRemovedOptions() throws {
+        let items = try Repository.text("CHANGELOG.md").components(separatedBy: "\n- ")
+            .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+        let start = "Options that a command does not use are refused: "
+        let item = try #require(items.first { $0.hasPrefix(start) })
+        for note in Set(Self.removed.values) { #expect(item.contains(note), "\(note)") }
     }
 
     /// `command: --option=` for each option; `=` marks those that take a value.
