@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Signals while the server processes a complete upload: the program waits for the token.
-@Suite struct StopSignalTests {
+@Suite(.prompt) struct StopSignalTests {
     /// A server that has read the body, and responds when the test allows it.
     private struct Processing {
         let bodyRead = Gate()
@@ -32,11 +32,11 @@ import Testing
         let bench = try Bench(processing.server.address)
         let child = try bench.runner.start(["upload", try bench.file(), "--json"] + bench.login)
         #expect(await processing.bodyRead.opened())
-        child.signal(signals[0])
-        try await child.wait(for: "for the delete token")
-        for signal in signals.dropFirst() { child.signal(signal) }
-        // SIGUSR1 only shows the status.
-        child.signal(SIGUSR1)
+        // Without a suspension in between: the same signal a second later would abandon the token.
+        for signal in signals { try child.deliver(signal) }
+        // SIGUSR1 only shows the status, after the other signals were handled.
+        try await child.signal(SIGUSR1, after: "for the delete token")
+        try await child.wait(for: "waiting for the delete token (")
         processing.mayRespond.open()
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
@@ -56,5 +56,22 @@ import Testing
         processing.mayRespond.open()
         #expect(result.exitCode == 143)
         #expect(result.states == ["unknown_outcome"])
+    }
+}
+
+extension ChildProcess {
+    /// Sends a signal, and waits until the program has taken it: until then it is pending (proc_pid_status(5), ShdPnd).
+    fileprivate func deliver(_ number: Int32) throws {
+        signal(number)
+        let deadline = ContinuousClock.now + .seconds(60)
+        var isPending = true
+        while isPending {
+            try #require(ContinuousClock.now < deadline)
+            sched_yield()
+            let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("ShdPnd:") })
+            let signals = try #require(UInt64(line.dropFirst("ShdPnd:\t".count), radix: 16))
+            isPending = signals & 1 << UInt64(number - 1) != 0
+        }
     }
 }
