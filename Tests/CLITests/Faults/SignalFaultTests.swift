@@ -25,7 +25,7 @@ import Testing
         #expect(report.result.exitCode == 130)
         #expect(try report.item().state == "cancelled")
         #expect(try report.item().bytesSent == 0)
-        #expect(!report.result.errors.contains("waiting for the delete token"))
+        #expect(!report.result.errors.contains("for the delete token"))
         // The signal may come before the intent is in the journal.
         #expect(try fixture.states().allSatisfy { $0 == .cancelled })
     }
@@ -40,7 +40,7 @@ import Testing
         #expect(report.result.exitCode == exitCode)
         #expect(report.records.last?.exitCode == exitCode)
         #expect(try report.item().state == "cancelled")
-        #expect(!report.result.errors.contains("waiting for the delete token"))
+        #expect(!report.result.errors.contains("for the delete token"))
         #expect(try fixture.states() == [.cancelled])
         #expect(try fixture.tokens().isEmpty)
         #expect(try sandbox.storedFiles().isEmpty)
@@ -150,7 +150,7 @@ import Testing
         held.response.open()
         let result = try await child.finish()
         #expect(result.exitCode == 0)
-        #expect(!result.errors.contains("waiting for the delete token"))
+        #expect(!result.errors.contains("for the delete token"))
         #expect(try held.client.states() == [.done])
     }
 }

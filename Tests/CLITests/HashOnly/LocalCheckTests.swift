@@ -42,7 +42,7 @@ import Testing
 
                 """
         )
-        #expect(!text.errors.contains("is what capture"))
+        #expect(!text.errors.contains("matches capture"))
         let json = try await fixture.json(["verify", fixture.photo])
         #expect(json.items.compactMap { $0["name"] as? String } == Self.names)
         #expect(json.count("passed") == 5 && json.count("skipped") == 1 && json.count("exit_code") == 6)
