@@ -3,6 +3,7 @@ import GigHive
 import MediaFiles
 import MediaStore
 import MediaTransport
+import TestSupport
 import Testing
 
 @testable import MediaCLI
@@ -115,51 +116,13 @@ import Testing
         #expect(userFacingError.code == "internal_error" && userFacingError.exitCode == .failure)
     }
 
-    /// The codes published in docs/exit-codes.md.
-    private static let published: [Int32: [OutcomeCode]] = [
-        1: [.redirected, .adminUnverified, .internalError, .signingFailed, .counterExhausted, .renderFailed],
-        2: [
-            .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
-            .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia, .filterUnavailable, .termsNotAccepted,
-            .invalidDate, .targetUnusable, .unknownMediaType, .depthMapInvalid, .depthRequired, .timeZoneUnknown,
-            .videoMembersMissing, .settingsUnusable, .privacyModeOn, .imageLibrariesMissing, .keyUnusable, .tpmUnusable,
-            .enrolmentImpossible, .localOnly, .tapeAmbiguous, .titleEmpty, .trimTooLong, .notForThisKind, .outOfRange,
-            .albumsOff, .nothingToExport, .programMissing, .clipUndecodable,
-        ],
-        4: [
-            .unauthorized, .forbidden, .invalidEventLink, .notLoggedIn, .noDevice, .invalidDevice, .counterOutdated,
-            .notRegistered, .clockWrong, .assertionRefused, .requestSignatureRefused, .deviceUnverified,
-            .libraryUnusable,
-        ],
-        5: [
-            .notFound, .tusUnavailable, .uploadExpired, .unknownPhoto, .neverSynchronized, .undeliverable,
-            .thumbnailUnavailable, .deviceUnknown, .captureNotFound, .captureUnknown, .tapeNotFound, .clipNotFound,
-            .albumNotFound,
-        ],
-        6: [
-            .requestTimeout, .rateLimited, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted,
-            .certificateNameMismatch, .pinnedKeyMismatch, .networkTimeout, .connectionLost, .unknownOutcome,
-            .bodyTooSlow, .transport,
-        ],
-        7: [
-            .serverError, .unexpectedResponse, .notDeleted, .otherFilesDeleted, .setupRequired, .keyNotRotated,
-            .stubServer, .listingIncomplete, .repeatedCursor, .ownershipDefect,
-        ],
-        8: [.checksumMismatch, .lengthMismatch, .wrongPhoto, .unverifiedPhoto, .mediaDamaged],
-        10: [
-            .uploadInProgress, .locked, .conflict, .notResumable, .notOwned, .targetExists, .busy, .alreadyRegistered,
-            .duplicate, .albumTaken,
-        ],
-        11: [.tokenLost, .invalidDeleteToken, .noDeleteToken, .idReused],
-        12: [.storeUnusable, .tokenNotStored, .diskFull, .recordUnusable, .vaultUnusable, .mediaMissing],
-        13: [.sourceChanged],
-        130: [.cancelled],
-    ]
-
-    @Test func codesHaveTheirPublishedExitCode() {
-        for (exitCode, codes) in Self.published {
-            for code in codes { #expect(ExitCode(code).rawValue == exitCode, "\(code.rawValue)") }
-        }
+    /// An interruption has the exit code of its signal.
+    @Test func codesHaveTheirPublishedExitCode() throws {
+        let rows = try Repository.text("docs/exit-codes.md").matches(of: /\n\| `(\w+)` \| (\d+) \|/)
+        let published = Dictionary(uniqueKeysWithValues: rows.map { (String($0.1), Int32($0.2)) })
+        let codes = OutcomeTable.codes.filter { $0 != .interrupted }
+        #expect(published.count == codes.count)
+        for code in codes { #expect(ExitCode(code).rawValue == published[code.rawValue], "\(code.rawValue)") }
     }
 
     @Test func insecureIsNeverTheHint() {
