@@ -44,7 +44,11 @@ import Testing
         #expect(result.errors.contains("cannot read standard input"))
     }
 
-    @Test(arguments: [["--help"], ["--version"], ["help", "upload"], ["uploads", "list", "--json"]])
+    @Test(
+        arguments: [
+            ["--help"], ["--version"], ["help", "upload"], ["help", "exit-codes"], ["uploads", "list", "--json"],
+        ]
+    )
     func lostOutputIsAFailure(arguments: [String]) async throws {
         for (redirection, reason) in [(">/dev/full", "no space left on device"), (">&-", "it is closed")] {
             let result = try await run(arguments, redirection, try BinaryRunner())

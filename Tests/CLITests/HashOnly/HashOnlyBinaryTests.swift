@@ -427,17 +427,6 @@ import Testing
         return try await child.finish(deadline: .seconds(20))
     }
 
-    @Test func twoProcessesShareOneCounter() async throws {
-        let fixture = try await HashOnlyFixture.registered()
-        let other = try fixture.file("other.jpg", "another")
-        let first = try fixture.runner.start(["hash-only", fixture.photo, "--no-depth", "--json"])
-        let second = try fixture.runner.start(["hash-only", other, "--no-depth", "--media-type", "photo", "--json"])
-        let results = [try await first.finish(), try await second.finish()]
-        #expect(results.map(\.exitCode) == [0, 0], "\(results.map(\.errors))")
-        let counters = try await fixture.json(["list"]).items.compactMap { $0["counter"] as? Int }
-        #expect(Set(counters) == [2, 4])
-    }
-
     // MARK: Registration
 
     @Test func referenceServersAreSentNoFalseClaims() async throws {

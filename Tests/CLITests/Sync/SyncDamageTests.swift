@@ -452,12 +452,4 @@ import Testing
         #expect(repair.result.exitCode == 0 && repair.states == ["repaired"], "\(repair.result.errors)")
         #expect((repair.items.first?["path"] as? String)?.hasSuffix("/z.jpg") == true)
     }
-
-    @Test func repairNeedsTheUploadedBytes() async throws {
-        try await damage(fixture, ids[0], #"{"action":"remove"}"#)
-        try Data(SmallPhoto.jpeg("edited")).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
-        let repair = try await fixture.json("sync", "repair", "--yes")
-        #expect(repair.states == ["no_original"] && repair.result.exitCode == 5)
-        #expect(try await fixture.requests("DELETE", "/api/photos/") == 0)
-    }
 }

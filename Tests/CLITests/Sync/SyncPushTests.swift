@@ -93,13 +93,6 @@ import Testing
         #expect(try await fixture.json("sync", "push", directory).count("present") == 2)
     }
 
-    @Test func quietPushOfPhotosOnlyPrintsNothing() async throws {
-        let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg")
-        _ = try await fixture.run("sync", "push", directory)
-        let quiet = try await fixture.run("sync", "push", directory, "-q")
-        #expect(quiet.exitCode == 0 && quiet.output.isEmpty && quiet.errors.isEmpty)
-    }
-
     @Test func dryRunListsWhatIsExcluded() async throws {
         let (fixture, directory) = try await SyncFixture.withPhotos("a.jpg", "._a.jpg", "Thumbs.db")
         let text = try await fixture.run("sync", "push", directory, "--dry-run")
