@@ -145,8 +145,12 @@ private final class Seen: Sendable {
         let server = try Self.silentServer()
         let runner = try Guarded.machine(port: server.port)
         let listed = try await runner.run(["hash-only", "list", "--json"]).records()
-        let states = Set(listed.compactMap { $0["state"] as? String })
-        #expect(listed.count == 2 && states.count == 2)
+        let states = listed.map { "\($0["capture_id"] ?? "") \($0["state"] ?? "")" }
+        #expect(
+            Set(states) == [
+                "63089e9a-05df-4147-ac47-da5bff77b925 accepted", "556ad30f-f106-4bd6-8b40-1e4534baca63 queued",
+            ]
+        )
         let target = runner.home.file("out.jpg")
         let result = try await runner.run(["hash-only", "export", "63089e9a", "--output", target])
         #expect(result.exitCode == 0, "\(result)")
@@ -154,7 +158,10 @@ private final class Seen: Sendable {
         let bundle = runner.home.file("bundle.json")
         #expect(try await runner.run(["hash-only", "export", "63089e9a", "--bundle", bundle]).exitCode == 0)
         let settings = try await runner.run(["hash-only", "settings", "show", "--json"])
-        #expect(settings.exitCode == 0 && settings.output.contains("day"), "\(settings)")
+        let levels = try #require(try settings.records("summary").first)
+        #expect(settings.exitCode == 0 && levels["privacy_mode"] as? Bool == false)
+        let kept = ["location", "timestamp", "device"].map { levels[$0] as? String }
+        #expect(kept == ["coarse", "day_only", "model_only"])
     }
 
     @Test func photosAndTapesAreListed() async throws {
