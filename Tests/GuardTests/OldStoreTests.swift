@@ -1,43 +1,21 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
-
-/// The requests that a server received.
-private final class Seen: Sendable {
-    private let texts = Mutex<[String]>([])
-
-    var all: [String] { texts.withLock { $0 } }
-
-    func append(_ text: String) { texts.withLock { $0.append(text) } }
-}
 
 /// Files written by 0.1.0 are read, and a token from them deletes.
 @Suite struct OldStoreTests {
     /// A server that deletes one file with its token; it rejects other tokens, and responds to other requests with 404.
-    private static func deletingServer(id: Int, token: String, bodies: Seen) throws -> ScriptedServer {
-        try ScriptedServer { connection, _ in
-            while true {
-                let (head, body) = try connection.readRequest()
-                let text = String(decoding: body, as: UTF8.self)
-                guard head.hasPrefix("POST ") else {
-                    try connection.respond(404, #"{"error":"Not Found","message":"File not found"}"#)
-                    continue
-                }
-                bodies.append(text)
-                guard text.contains("\"\(token)\"") else {
-                    try connection.respond(
-                        403,
-                        #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
-                    )
-                    continue
-                }
-                try connection.respond(
-                    200,
-                    #"{"success":true,"deleted_count":1,"error_count":0,"#
-                        + #""results":{"deleted":[{"asset_id":\#(id)}],"errors":[]}}"#
-                )
+    private static func deletingServer(id: Int, token: String) throws -> RecordingServer {
+        try RecordingServer { request, _ in
+            guard request.line.hasPrefix("POST ") else {
+                return .init(status: 404, body: #"{"error":"Not Found","message":"File not found"}"#)
             }
+            guard String(decoding: request.body, as: UTF8.self).contains("\"\(token)\"") else {
+                let rejection = #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
+                return .init(status: 403, body: rejection)
+            }
+            let results = #"{"deleted":[{"asset_id":\#(id)}],"errors":[]}"#
+            return .init(body: #"{"success":true,"deleted_count":1,"error_count":0,"results":\#(results)}"#)
         }
     }
 
@@ -68,14 +46,13 @@ private final class Seen: Sendable {
     }
 
     @Test func aStoredTokenDeletes() async throws {
-        let bodies = Seen()
         let token = "53414e44424f5821cf46834790595ac189f67b7a9dee6d026abf02d686e432bd"
-        let server = try Self.deletingServer(id: 2, token: token, bodies: bodies)
+        let server = try Self.deletingServer(id: 2, token: token)
         let runner = try Guarded.machine(port: server.port)
         let result = try await runner.run(["uploads", "delete", "2", "--yes", "--json"])
         #expect(result.exitCode == 0, "\(result)")
         #expect(try result.records().first?["state"] as? String == "deleted")
-        #expect(bodies.all.count == 1)
+        #expect(server.requests.count { $0.line.hasPrefix("POST ") } == 1)
         let rest = try await runner.run(["uploads", "list", "--json"]).records().compactMap { $0["file_id"] as? Int }
         #expect(!rest.contains(2) && rest.contains(3))
     }
@@ -178,15 +155,10 @@ private final class Seen: Sendable {
     }
 
     @Test func theKeyOfTheLoginIsUsed() async throws {
-        let heads = Seen()
-        let server = try ScriptedServer { connection, _ in
-            let (head, _) = try connection.readRequest()
-            heads.append(head)
-            try connection.respond(503, "")
-        }
+        let server = try RecordingServer(.init(status: 503, body: ""))
         let runner = try Guarded.machine(port: server.port)
         _ = try await runner.run(["sync", "status"])
-        #expect(heads.all.contains { $0.contains("a11ce" + String(repeating: "0", count: 59)) })
+        #expect(server.requests.contains { $0.head.contains("a11ce" + String(repeating: "0", count: 59)) })
     }
 
     @Test func settingsAreRead() async throws {

@@ -1,6 +1,5 @@
 import Foundation
 import MediaStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,40 +10,21 @@ import Testing
     /// The form of a token of an event link.
     private static let guestToken = "canary_token_of_an_event_link_1234567890_ab"
 
-    /// A proxy that records and rejects everything.
-    private final class FakeProxy: Sendable {
-        private final class Log: Sendable {
-            let text = Mutex("")
-        }
+    /// A proxy that rejects everything.
+    private static func rejectingProxy() throws -> RecordingServer {
+        try RecordingServer(.init(status: 502, body: "<title>no</title>", type: "text/html"))
+    }
 
-        private let log: Log
-        let server: ScriptedServer
-
-        var seen: String { log.text.withLock { $0 } }
-
-        init() throws {
-            let log = Log()
-            self.log = log
-            server = try ScriptedServer { connection, _ in
-                while true {
-                    let request = try connection.readRequest()
-                    log.text.withLock { $0 += request.head + String(decoding: request.body, as: UTF8.self) }
-                    try connection.respond(502, "<title>no</title>", type: "text/html")
-                }
-            }
-        }
+    /// Everything that a server has received.
+    private static func received(_ server: RecordingServer) -> String {
+        server.requests.map { $0.head + String(decoding: $0.body, as: UTF8.self) }.joined()
     }
 
     private static let variables = ["http_proxy", "all_proxy", "ALL_PROXY"]
 
     @Test(arguments: variables) func noCredentialsAreSentThroughAProxy(_ variable: String) async throws {
-        let proxy = try FakeProxy()
-        let server = try ScriptedServer { connection, _ in
-            while true {
-                _ = try connection.readRequest()
-                try connection.respond(201, KnownFile.abc.response)
-            }
-        }
+        let proxy = try Self.rejectingProxy()
+        let server = try RecordingServer(.init(status: 201, body: KnownFile.abc.response))
         // Both listen as long as they are referenced.
         defer { withExtendedLifetime((proxy, server)) {} }
         let bench = try Bench(server.address, password: Self.password)
@@ -65,7 +45,7 @@ import Testing
             ["login", "--email", "a@b.test", "--password-stdin", "--yes", "--server", server.address],
         ]
         for command in commands {
-            var extra = [variable: proxy.server.address]
+            var extra = [variable: proxy.address]
             if ["sync", "tapes"].contains(command[0]) {
                 extra["MEDIACTL_API_KEY"] = Self.key
                 extra["MEDIACTL_PASSWORD"] = ""
@@ -79,10 +59,10 @@ import Testing
             )
             #expect(result.errors.contains("no_proxy"), "\(command)")
         }
-        let doctor = try await bench.runner.run(["doctor"] + bench.login, extra: [variable: proxy.server.address])
+        let doctor = try await bench.runner.run(["doctor"] + bench.login, extra: [variable: proxy.address])
         #expect(doctor.exitCode != 0)
         let basic = Data("uploader:\(Self.password)".utf8).base64EncodedString()
-        let seen = proxy.seen
+        let seen = Self.received(proxy)
         for secret in [Self.password, basic, Self.key, Self.guestToken, KnownFile.abc.token] {
             #expect(!seen.contains(secret), "\(variable) got \(secret)")
         }
@@ -91,24 +71,19 @@ import Testing
 
     /// With permission, the proxy receives the login, which shows that the other test would detect one.
     @Test func aProxyIsSentTheLoginOnlyWithPermission() async throws {
-        let proxy = try FakeProxy()
-        let server = try ScriptedServer { connection, _ in
-            while true {
-                _ = try connection.readRequest()
-                try connection.respond(201, KnownFile.abc.response)
-            }
-        }
+        let proxy = try Self.rejectingProxy()
+        let server = try RecordingServer(.init(status: 201, body: KnownFile.abc.response))
         // Both listen as long as they are referenced.
         defer { withExtendedLifetime((proxy, server)) {} }
         let bench = try Bench(server.address, password: Self.password)
-        let extra = ["http_proxy": proxy.server.address]
+        let extra = ["http_proxy": proxy.address]
         let list = ["media", "list", "--retries", "0"] + bench.login
         let allowed = try await bench.runner.run(list + ["--allow-http"], extra: extra)
         #expect(allowed.exitCode == 7, "\(allowed.errors)")
         let basic = Data("uploader:\(Self.password)".utf8).base64EncodedString()
-        #expect(proxy.seen.contains(basic))
+        #expect(Self.received(proxy).contains(basic))
 
-        let before = proxy.server.connectionCount
+        let before = proxy.requests.count
         for exception in ["127.0.0.1", "127.0.0.0/8", "*"] {
             let file = try bench.file("abc", name: "a.mp4")
             let result = try await bench.runner.run(
@@ -117,7 +92,7 @@ import Testing
             )
             #expect(result.exitCode == 0, "\(exception): \(result.errors)")
         }
-        #expect(proxy.server.connectionCount == before)
+        #expect(proxy.requests.count == before)
     }
 
     /// Names that only look like an address may belong to any machine.

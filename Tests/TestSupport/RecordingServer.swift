@@ -97,6 +97,8 @@ public final class RecordingServer: Sendable {
 
     /// The requests so far.
     public var requests: [Request] { log.withLock { $0 } }
+    /// The port it listens on.
+    public var port: Int { server.port }
     /// `http://127.0.0.1:PORT`.
     public var address: String { server.address }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Outcomes
-import Synchronization
 import TestSupport
 import Testing
 
@@ -37,7 +36,7 @@ import Testing
             #expect(statuses[name] == "passed", "\(name)")
         }
         #expect(statuses["tls"] == "skipped")
-        for line in report.result.lines { try JSONSchemaTests.expectExactShape(line, schema: "doctor") }
+        try report.result.expectShapes("doctor")
     }
 
     /// A file in two events is listed twice.
@@ -170,9 +169,7 @@ import Testing
         Kind(name: "", path: "/nowhere", body: ""),
     ])
     func otherServicesAreNotSentGigHiveRequests(kind: Kind) async throws {
-        let seen = Mutex<[String]>([])
         let server = try Self.server { request in
-            seen.withLock { $0.append(request) }
             let path = request.split(separator: " ").dropFirst().first ?? ""
             return path.hasPrefix(kind.path) ? (kind.status, kind.body) : (404, "<html></html>")
         }
@@ -186,7 +183,7 @@ import Testing
         #expect(facts?.first { $0["name"] == "kind" }?["value"] == (kind.name.isEmpty ? nil : kind.name))
         let pages = try Self.harmlessPages
         #expect(Set(OutcomeTable.servers.flatMap(\.pages).map(\.path)) == Set(pages))
-        for request in seen.withLock({ $0 }) {
+        for request in server.requests.map(\.head) {
             #expect(!request.lowercased().contains("authorization:"))
             let queries = pages.map { "GET \($0)?t=" }
             #expect(queries.contains { request.hasPrefix($0) }, "\(request)")
@@ -204,13 +201,10 @@ import Testing
         }
     }
 
-    private static func server(_ response: @escaping @Sendable (String) -> (Int, String)) throws -> ScriptedServer {
-        try ScriptedServer { connection, _ in
-            while true {
-                let request = try connection.readRequest().head
-                let (status, body) = response(request)
-                try connection.respond(status, request.hasPrefix("HEAD") ? "" : body)
-            }
+    private static func server(_ response: @escaping @Sendable (String) -> (Int, String)) throws -> RecordingServer {
+        try RecordingServer { request, _ in
+            let (status, body) = response(request.head)
+            return .init(status: status, body: request.head.hasPrefix("HEAD") ? "" : body)
         }
     }
 
@@ -219,9 +213,7 @@ import Testing
     /// `login` and `sync` accept such an address.
     @Test(arguments: [("/api/health", photoServer, 0), ("/db/health.php", #"{"status":"ok"}"#, 2)])
     func aServerBelowAPathIsChecked(page: String, body: String, exitCode: Int32) async throws {
-        let seen = Mutex<[String]>([])
         let server = try Self.server { request in
-            seen.withLock { $0.append(request) }
             return request.hasPrefix("GET /photos\(page)") ? (200, body) : (404, "<html></html>")
         }
         var runner = try BinaryRunner()
@@ -231,7 +223,7 @@ import Testing
         #expect(report.result.exitCode == exitCode, "\(report.result)")
         #expect(Self.statuses(report)["kind"] == (exitCode == 0 ? "passed" : "failed"))
         #expect(exitCode == 0 || report.result.output.contains("has no path; use \(server.address)"))
-        let requests = seen.withLock { $0 }
+        let requests = server.requests.map(\.head)
         #expect(!requests.isEmpty)
         for request in requests {
             #expect(request.hasPrefix("GET /photos/") && !request.lowercased().contains("authorization:"), "\(request)")
@@ -267,17 +259,9 @@ import Testing
 
     /// An unavailable server sends Retry-After in every response (trap T24); doctor does not wait.
     @Test func anUnavailableServerIsReportedAtOnce() async throws {
-        let seen = Mutex(0)
-        let server = try ScriptedServer { connection, _ in
-            while true {
-                let head = try connection.readRequest().head
-                seen.withLock { $0 += 1 }
-                try connection.respond(
-                    503,
-                    head.hasPrefix("HEAD") ? "" : "<html></html>",
-                    headers: ["Retry-After: 60"]
-                )
-            }
+        let server = try RecordingServer { request, _ in
+            let body = request.head.hasPrefix("HEAD") ? "" : "<html></html>"
+            return .init(status: 503, body: body, headers: ["Retry-After: 60"])
         }
         var runner = try BinaryRunner()
         runner.environment["MEDIACTL_PASSWORD"] = "uploader"
@@ -291,7 +275,7 @@ import Testing
             #expect(Self.statuses(report)[name] == "skipped")
             #expect(Self.values("detail", report)[name] == "not checked: server unavailable (503)")
         }
-        #expect(seen.withLock { $0 } == 1)
+        #expect(server.requests.count == 1)
     }
 
     @Test func warningsAreNotPassedChecks() async throws {
