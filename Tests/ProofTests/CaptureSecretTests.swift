@@ -8,14 +8,9 @@ import Testing
     @Test func noKeyAndNoAssertionIsPrinted() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try CaptureBench(sandbox)
-        var written = ""
-        func run(_ arguments: [String], _ exitCode: Int32 = 0) async throws {
-            let child = try bench.runner.start(["hash-only"] + arguments)
-            let watch = CommandLineWatch(child.processID)
-            child.closeInput()
-            let result = try await child.finish()
-            #expect(result.exitCode == exitCode, "\(arguments): \(result.output)\(result.errors)")
-            written += result.output + result.errors + watch.end().joined()
+        let witness = Witness(bench.runner)
+        func run(_ arguments: [String]) async throws {
+            try await witness.run(["hash-only"] + arguments, expecting: 0)
         }
         let trace = ["-vv"]
         let json = ["--json", "-vv", "--progress-events"]
@@ -38,11 +33,14 @@ import Testing
                 try await sandbox.addFaults("capture:\(fault)")
                 let other = try bench.photo("other-\(number)-\(step).jpg", seed: 100 + 10 * number + step)
                 let result = try await bench.runner.run(["hash-only"] + bench.sending(other) + options)
-                written += result.output + result.errors
+                witness.written += result.output + result.errors
                 try await sandbox.clearFaults()
             }
         }
-        #expect(written.contains("trace: POST \(sandbox.baseURL)/api/v1/captures/hash-only"), "the run produced output")
+        #expect(
+            witness.written.contains("trace: POST \(sandbox.baseURL)/api/v1/captures/hash-only"),
+            "the run produced output"
+        )
 
         let keyFiles = replaced + (try keys())
         #expect(Set(keyFiles).count == 2)
@@ -64,7 +62,7 @@ import Testing
         let assertions = try await bench.submissions().map { Data($0.assertion.utf8) }
         #expect(assertions.count >= 6)
         for secret in secrets + assertions {
-            #expect(Data(written.utf8).range(of: secret) == nil, "\(String(decoding: secret, as: UTF8.self))")
+            #expect(Data(witness.written.utf8).range(of: secret) == nil, "\(String(decoding: secret, as: UTF8.self))")
         }
         // Each key is in its own file, and nowhere else.
         for (name, file) in try Tree(bench.runner.home.path).files {

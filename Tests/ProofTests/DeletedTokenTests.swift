@@ -4,15 +4,6 @@ import Testing
 
 /// No file of the program, including backups, still contains a deleted token.
 @Suite struct DeletedTokenTests {
-    /// Names of all files below the home directory that contain a text.
-    private func files(with text: String, in bench: Bench) -> [String] {
-        let root = bench.runner.home.path
-        let names = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
-        return names.filter { name in
-            FileManager.default.contents(atPath: root + "/" + name)?.range(of: Data(text.utf8)) != nil
-        }
-    }
-
     @Test(arguments: [["uploads", "delete"], ["media", "delete"]])
     func deletedAndClearedTokensAreInNoFile(_ command: [String]) async throws {
         let sandbox = try await SandboxProcess.start()
@@ -35,20 +26,20 @@ import Testing
         )
         #expect(tokens.count == 6)
         for token in tokens.values {
-            #expect(files(with: token, in: bench).count { $0.contains("/backups/") } == 2)
+            #expect(bench.files(containing: token).count { $0.contains("/backups/") } == 2)
         }
         let login = command[0] == "media" ? ["--server", bench.server, "--user", "admin"] : bench.login
         if command[0] == "media" { bench.runner.environment["MEDIACTL_PASSWORD"] = "admin" }
         let result = try await bench.runner.run(command + ["1", "2", "3", "4", "--yes"] + login)
         #expect(result.exitCode == 0, "\(result.errors)")
         for (id, token) in tokens {
-            #expect(files(with: token, in: bench).isEmpty == (id <= 4), "\(id)")
-            #expect(id <= 4 || files(with: token, in: bench).count { $0.contains("/backups/") } == 2)
+            #expect(bench.files(containing: token).isEmpty == (id <= 4), "\(id)")
+            #expect(id <= 4 || bench.files(containing: token).count { $0.contains("/backups/") } == 2)
         }
         #expect(bench.leftovers().allSatisfy { !$0.contains("removals-") })
         #expect(try await bench.runner.run(["uploads", "clear", "--all", "--yes"]).exitCode == 0)
         for token in tokens.values {
-            #expect(files(with: token, in: bench).isEmpty)
+            #expect(bench.files(containing: token).isEmpty)
         }
     }
 

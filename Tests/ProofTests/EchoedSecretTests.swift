@@ -73,11 +73,8 @@ import Testing
             // A truncated text must not end with a part of a secret.
             #expect(!written.contains("canary-"), "\(command + options): \(written)")
         }
-        let files = FileManager.default.enumerator(atPath: bench.runner.home.path)?.compactMap { $0 as? String } ?? []
-        for name in files where !name.contains("rescue-") {
-            let content = FileManager.default.contents(atPath: bench.runner.home.file(name)) ?? Data()
-            #expect(content.range(of: Data("canary-".utf8)) == nil, "\(command): \(name)")
-        }
+        let files = bench.files(containing: "canary-")
+        #expect(files.allSatisfy { $0.contains("rescue-") }, "\(command): \(files)")
         if let junit = command.firstIndex(of: "--junit") {
             let report = FileManager.default.contents(atPath: command[junit + 1]) ?? Data()
             #expect(report.range(of: Data("***".utf8)) != nil)

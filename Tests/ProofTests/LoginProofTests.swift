@@ -170,11 +170,7 @@ import Testing
 
         let logout = try await bench.runner.run(["logout", "--server", sandbox.baseURL])
         #expect(logout.exitCode == 0)
-        let files = FileManager.default.enumerator(atPath: bench.runner.home.path)?.compactMap { $0 as? String } ?? []
-        for file in files {
-            let content = FileManager.default.contents(atPath: bench.runner.home.file(file)) ?? Data()
-            #expect(content.range(of: Data(secret.utf8)) == nil, "\(file)")
-        }
+        #expect(bench.files(containing: secret).isEmpty)
         let after = try await bench.runner.run(["media", "list", "--server", sandbox.baseURL, "--json"])
         #expect(after.exitCode == 4 && error(after)["code"] as? String == "login_required")
         #expect(try await bench.runner.run(["login", "status"]).exitCode == 4)

@@ -107,10 +107,12 @@ import Testing
         let b = Watched()
         let c = Watched()
         let servers: (a: ScriptedServer, b: ScriptedServer, c: ScriptedServer)
+        private let secrets: TemporaryDirectory
         var bench: Bench
         var host: String { "127.0.0.1:\(servers.b.port)" }
 
         init() throws {
+            secrets = try TemporaryDirectory()
             let third = try OtherServerTests.server(c, elsewhere: "")
             servers = (
                 try OtherServerTests.server(a, elsewhere: ""), try OtherServerTests.server(b, elsewhere: third.address),
@@ -126,13 +128,21 @@ import Testing
             bench.runner.environment["MEDIACTL_CHUNK_SIZE"] = "64K"
         }
 
+        /// A file that only its owner can read, outside the home directory, whose files are searched for secrets.
+        func secretFile(_ name: String, _ text: String) throws -> String {
+            let path = try secrets.write(name, text.utf8)
+            chmod(path, 0o600)
+            return path
+        }
+
+        func loginOfB() throws -> [String] {
+            let password = try secretFile("b", OtherServerTests.canaryOfB)
+            return ["--server", servers.b.address, "--user", "b-user", "--password-file", password]
+        }
+
         /// Creates the data about B, with B's own credentials.
         func make(_ past: Past) async throws {
-            let secret = bench.runner.home.path + "-b"
-            try Data(OtherServerTests.canaryOfB.utf8).write(to: URL(fileURLWithPath: secret))
-            chmod(secret, 0o600)
-            defer { try? FileManager.default.removeItem(atPath: secret) }
-            let login = ["--server", servers.b.address, "--user", "b-user", "--password-file", secret]
+            let login = try loginOfB()
             let file = try bench.file()
             b.cutsUploads = past == .interrupted
             switch past {
@@ -203,10 +213,7 @@ import Testing
     @Test(arguments: cases) func flagsApplyToTheServerOfTheCommand(_ each: Case) async throws {
         let fixture = try Fixture()
         try await fixture.make(each.past)
-        let secret = fixture.bench.runner.home.path + "-a"
-        try Data(Self.canaryOfA.utf8).write(to: URL(fileURLWithPath: secret))
-        chmod(secret, 0o600)
-        defer { try? FileManager.default.removeItem(atPath: secret) }
+        let secret = try fixture.secretFile("a", Self.canaryOfA)
         var arguments = each.arguments + ["--user", "uploader", "--password-file", secret]
         if each.arguments[1] != "delete" { arguments += ["--server", fixture.servers.a.address] }
         fixture.expectNoStrayLogin(try await fixture.run(arguments))
@@ -227,13 +234,9 @@ import Testing
                 """
             try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/config.yaml"))
         } else {
-            let netrc = fixture.bench.runner.home.path + "-netrc"
-            try Data("machine 127.0.0.1 login b-user password \(Self.canaryOfB)\n".utf8)
-                .write(to: URL(fileURLWithPath: netrc))
-            chmod(netrc, 0o600)
-            fixture.bench.runner.environment["NETRC"] = netrc
+            let entry = "machine 127.0.0.1 login b-user password \(Self.canaryOfB)\n"
+            fixture.bench.runner.environment["NETRC"] = try fixture.secretFile("netrc", entry)
         }
-        defer { try? FileManager.default.removeItem(atPath: fixture.bench.runner.home.path + "-netrc") }
         let result = try await fixture.run(each.arguments)
         fixture.expectNoStrayLogin(result)
         #expect(!fixture.b.logins.isEmpty && fixture.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" })
@@ -243,11 +246,8 @@ import Testing
     @Test func theDefaultEntryOfNetrcAppliesToTheServerOfTheCommand() async throws {
         var fixture = try Fixture()
         try await fixture.make(.uploaded)
-        let netrc = fixture.bench.runner.home.path + "-netrc"
-        try Data("default login uploader password \(Self.canaryOfA)\n".utf8).write(to: URL(fileURLWithPath: netrc))
-        chmod(netrc, 0o600)
-        defer { try? FileManager.default.removeItem(atPath: netrc) }
-        fixture.bench.runner.environment["NETRC"] = netrc
+        let entry = "default login uploader password \(Self.canaryOfA)\n"
+        fixture.bench.runner.environment["NETRC"] = try fixture.secretFile("netrc", entry)
         fixture.bench.runner.environment["MEDIACTL_PASSWORD"] = nil
         let result = try await fixture.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
         #expect(result.exitCode == 4 && fixture.b.heads.isEmpty)
@@ -276,12 +276,8 @@ import Testing
     /// A redirect or an upload address on another server does not send a login there.
     @Test func anAddressInAResponseGetsNoRequest() async throws {
         let fixture = try Fixture()
-        let secret = fixture.bench.runner.home.path + "-b"
-        try Data(Self.canaryOfB.utf8).write(to: URL(fileURLWithPath: secret))
-        chmod(secret, 0o600)
-        defer { try? FileManager.default.removeItem(atPath: secret) }
-        let login = ["--server", fixture.servers.b.address, "--user", "b-user", "--password-file", secret]
-        let result = try await fixture.run(["upload", try fixture.bench.file(), "--transport", "tus"] + login)
+        let upload = ["upload", try fixture.bench.file(), "--transport", "tus"]
+        let result = try await fixture.run(upload + fixture.loginOfB())
         #expect(fixture.b.heads.contains { $0.hasPrefix("PATCH /files/0123456789abcdef") })
         fixture.expectNoStrayLogin(result)
     }

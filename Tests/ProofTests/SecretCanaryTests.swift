@@ -4,14 +4,6 @@ import Testing
 
 /// Marked secrets are searched for in all output and files of the program, and in its arguments while it runs.
 @Suite struct SecretCanaryTests {
-    private func filesOutsideTheStore(_ root: String) throws -> [(name: String, content: Data)] {
-        let names = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
-        return names.compactMap { name in
-            guard !name.contains("tokens.sqlite") else { return nil }
-            return FileManager.default.contents(atPath: root + "/" + name).map { (name, $0) }
-        }
-    }
-
     @Test func noSecretIsWritten() async throws {
         let password = "canary-PASSWORD-4711"
         let wrong = "canary-WRONG-0815"
@@ -22,55 +14,49 @@ import Testing
         try Data(password.utf8).write(to: URL(fileURLWithPath: secretFile))
         defer { try? FileManager.default.removeItem(atPath: secretFile) }
         let files = try (0..<3).map { try bench.movie(5000, seed: $0, name: "clip-\($0).mp4") }
-        var written = ""
-        func run(_ arguments: [String], expecting exitCode: Int32, _ extra: [String: String] = [:]) async throws {
-            let child = try bench.runner.start(arguments, extra: extra)
-            let watch = CommandLineWatch(child.processID)
-            child.closeInput()
-            let result = try await child.finish()
-            #expect(result.exitCode == exitCode, "\(arguments): \(result.errors)")
-            written += result.output + result.errors + watch.end().joined()
-        }
-
+        let witness = Witness(bench.runner)
         let home = bench.login
-        try await run(["upload", files[0], "-vv"] + home, expecting: 0)
-        try await run(["upload", files[1], "--json", "--progress-events", "-vv"] + home, expecting: 0)
-        try await run(
+        try await witness.run(["upload", files[0], "-vv"] + home, expecting: 0)
+        try await witness.run(["upload", files[1], "--json", "--progress-events", "-vv"] + home, expecting: 0)
+        try await witness.run(
             ["upload", files[2], "-vv", "--password-file", secretFile] + home,
             expecting: 0,
             ["MEDIACTL_PASSWORD": ""]
         )
         for options in [["-vv"], ["--json", "-vv"]] {
-            try await run(["upload", files[0], "--force"] + options + home, expecting: 4, ["MEDIACTL_PASSWORD": wrong])
-            try await run(
+            try await witness.run(
+                ["upload", files[0], "--force"] + options + home,
+                expecting: 4,
+                ["MEDIACTL_PASSWORD": wrong]
+            )
+            try await witness.run(
                 ["upload", files[0], "--server", "https://127.0.0.1:\(noTLS.port)", "--user", "uploader"] + options
                     + ["--retries", "0"],
                 expecting: 6
             )
-            try await run(["uploads", "list"] + options, expecting: 0)
-            try await run(["uploads", "show", "1"] + options, expecting: 0)
-            try await run(["config", "show"] + options + home, expecting: 0)
+            try await witness.run(["uploads", "list"] + options, expecting: 0)
+            try await witness.run(["uploads", "show", "1"] + options, expecting: 0)
+            try await witness.run(["config", "show"] + options + home, expecting: 0)
         }
         // The tokens, from the only commands that may print them.
         let shown = try await bench.runner.run(["uploads", "list", "--show-token", "--json"])
         let tokens = shown.items.compactMap { $0["delete_token"] as? String }
         #expect(tokens.count == 3)
-        try await run(["uploads", "delete", "1", "--yes", "-vv"] + home, expecting: 0)
-        try await run(["uploads", "delete", "2", "--yes", "--json", "-vv"] + home, expecting: 0)
-        try await run(["uploads", "delete", "3", "--yes", "-vv"] + home, expecting: 4, ["MEDIACTL_PASSWORD": wrong])
+        try await witness.run(["uploads", "delete", "1", "--yes", "-vv"] + home, expecting: 0)
+        try await witness.run(["uploads", "delete", "2", "--yes", "--json", "-vv"] + home, expecting: 0)
+        try await witness.run(
+            ["uploads", "delete", "3", "--yes", "-vv"] + home,
+            expecting: 4,
+            ["MEDIACTL_PASSWORD": wrong]
+        )
 
-        #expect(written.contains("trace: POST"), "the run produced output")
+        #expect(witness.written.contains("trace: POST"), "the run produced output")
         let basic = { (secret: String) in Data("uploader:\(secret)".utf8).base64EncodedString() }
-        let left = try filesOutsideTheStore(bench.runner.home.path)
         for canary in tokens + [password, wrong, basic(password), basic(wrong)] {
-            #expect(!written.contains(canary))
-            for file in left {
-                #expect(file.content.range(of: Data(canary.utf8)) == nil, "\(file.name) contains \(canary)")
-            }
+            #expect(!witness.written.contains(canary))
+            let files = bench.files(containing: canary)
+            #expect(files.allSatisfy { $0.contains("tokens.sqlite") }, "\(files) contain \(canary)")
         }
-        for name in ["tokens.sqlite", "tokens.sqlite-wal"] {
-            let store = FileManager.default.contents(atPath: bench.dataPath + "/" + name) ?? Data()
-            #expect(store.range(of: Data("canary-".utf8)) == nil, "the store keeps no passwords")
-        }
+        #expect(bench.files(containing: "canary-").isEmpty, "the store keeps no passwords")
     }
 }

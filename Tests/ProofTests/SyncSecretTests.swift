@@ -10,29 +10,6 @@ import Testing
     private static let password = "canary-PASSWORD-4711"
     private static let wrongPassword = "canary-WRONG-0815"
 
-    /// Runs commands, and collects their output and arguments.
-    private final class Witness {
-        var written = ""
-        let bench: PhotoBench
-
-        init(_ bench: PhotoBench) { self.bench = bench }
-
-        func run(
-            _ arguments: [String],
-            expecting exitCode: Int32,
-            input: String = "",
-            _ extra: [String: String] = [:]
-        ) async throws {
-            let child = try bench.runner.start(arguments, extra: extra)
-            let watch = CommandLineWatch(child.processID)
-            child.write(input)
-            child.closeInput()
-            let result = try await child.finish()
-            #expect(result.exitCode == exitCode, "\(arguments): \(result.errors)")
-            written += result.output + result.errors + watch.end().joined()
-        }
-    }
-
     private func expectPrivate(_ tree: Tree) {
         for (name, file) in tree.files { #expect(file.mode == 0o600, "\(name)") }
         for (name, mode) in tree.directories { #expect(mode == 0o700, "\(name)") }
@@ -43,7 +20,7 @@ import Testing
             arguments: ["--photosync-user", "carol@example.test:\(Self.password):\(Self.key)"]
         )
         let bench = try PhotoBench(sandbox)
-        let witness = Witness(bench)
+        let witness = Witness(bench.runner)
         try bench.addPictures("a.jpg")
         try await sandbox.addPhotos(#"{"user":"carol@example.test","content":"one"}"#)
         let secrets = try TemporaryDirectory()

@@ -40,6 +40,14 @@ struct Bench {
         try TokenStore(in: DataDirectory.open(dataPath)).tokens(host: nil)
     }
 
+    /// Names of the files below the home directory that contain a text.
+    func files(containing text: String) -> [String] {
+        let names = FileManager.default.enumerator(atPath: runner.home.path)?.compactMap { $0 as? String } ?? []
+        return names.filter {
+            FileManager.default.contents(atPath: runner.home.file($0))?.range(of: Data(text.utf8)) != nil
+        }
+    }
+
     /// Files in the data directory that a finished command must not leave: rescue files, spools, locks.
     func leftovers() -> [String] {
         let paths = FileManager.default.enumerator(atPath: dataPath)?.compactMap { $0 as? String } ?? []

@@ -1,5 +1,7 @@
 import Foundation
 import Synchronization
+import TestSupport
+import Testing
 
 /// Collects `/proc/<pid>/cmdline` until the process has exited.
 final class CommandLineWatch: Sendable {
@@ -20,5 +22,29 @@ final class CommandLineWatch: Sendable {
     func end() -> Set<String> {
         isOver.withLock { $0 = true }
         return seen.withLock { $0 }
+    }
+}
+
+/// Runs commands, and collects their output and arguments.
+final class Witness {
+    /// Everything that could be seen so far.
+    var written = ""
+    private let runner: BinaryRunner
+
+    init(_ runner: BinaryRunner) { self.runner = runner }
+
+    func run(
+        _ arguments: [String],
+        expecting exitCode: Int32,
+        input: String = "",
+        _ extra: [String: String] = [:]
+    ) async throws {
+        let child = try runner.start(arguments, extra: extra)
+        let watch = CommandLineWatch(child.processID)
+        child.write(input)
+        child.closeInput()
+        let result = try await child.finish()
+        #expect(result.exitCode == exitCode, "\(arguments): \(result.output)\(result.errors)")
+        written += result.output + result.errors + watch.end().joined()
     }
 }
