@@ -13,6 +13,14 @@ import Testing
             .map { $0.dropFirst(2).lowercased() }
     }
 
+    /// A TPM whose manufacturer the server trusts, and a machine with it.
+    private func trusted(withKey: Bool = false) async throws -> (tpm: SoftwareTPM, fixture: HashOnlyFixture) {
+        let maker = try TPMMaker()
+        let tpm = try await SoftwareTPM.start(madeBy: maker)
+        if withKey { try await tpm.makeKey(at: Self.key) }
+        return (tpm, try await fixture(tpm, ["--capture-tpm-ca", maker.issuer]))
+    }
+
     private func fixture(_ tpm: SoftwareTPM, _ arguments: [String] = []) async throws -> HashOnlyFixture {
         var fixture = try await HashOnlyFixture(arguments: arguments)
         // mediactl passes this variable to the TPM tools as well.
@@ -53,10 +61,7 @@ import Testing
     }
 
     @Test func aTPMKeyRegisteredAsSoftwareIsUpgraded() async throws {
-        let maker = try TPMMaker()
-        let tpm = try await SoftwareTPM.start(madeBy: maker)
-        try await tpm.makeKey(at: Self.key)
-        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
+        let (tpm, fixture) = try await trusted(withKey: true)
         let software = try await fixture.json(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"])
         #expect(software.last["level"] as? String == "software")
         #expect(software.result.errors.contains("the key is not proven to be in a TPM"))
@@ -72,21 +77,17 @@ import Testing
     }
 
     @Test func aKeyInAFileIsNotUpgraded() async throws {
-        let maker = try TPMMaker()
-        let tpm = try await SoftwareTPM.start(madeBy: maker)
-        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
+        let (tpm, fixture) = try await trusted()
         #expect(try await fixture.run(["register"]).exitCode == 0)
         let refused = try await fixture.run(["register", "--tpm"])
         #expect(refused.exitCode == 10 && refused.errors.contains("outside the TPM"), "\(refused.errors)")
         #expect(try await fixture.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
+        #expect(try await handles(tpm) == Self.untouched + ["0x81020000"])
     }
 
     /// A key that the user created stays in the TPM, and so does one that is registered again.
     @Test func onlyUnusedKeysOfARegistrationAreRemoved() async throws {
-        let maker = try TPMMaker()
-        let tpm = try await SoftwareTPM.start(madeBy: maker)
-        try await tpm.makeKey(at: Self.key)
-        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
+        let (tpm, fixture) = try await trusted(withKey: true)
         let named = ["register", "--tpm", "--key-uri", "handle:" + Self.key]
         #expect(try await fixture.json(named).last["level"] as? String == "tpm2")
         #expect(try await fixture.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
@@ -113,9 +114,7 @@ import Testing
 
     /// The tool that runs after the key was stored fails, as it does after an interruption.
     @Test func aStoredKeyIsRemovedWhenTheNextStepFails() async throws {
-        let maker = try TPMMaker()
-        let tpm = try await SoftwareTPM.start(madeBy: maker)
-        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
+        let (tpm, fixture) = try await trusted()
         let tools = try TemporaryDirectory()
         let (evict, flush) = (tools.file("tpm2_evictcontrol"), tools.file("tpm2_flushcontext"))
         try Data(
