@@ -89,8 +89,10 @@ import Testing
         #expect(created.result.exitCode == 0, "\(created.result)")
         #expect(FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes/.mediactl-library.json"))
         let terminal = try TapeFixture()
-        let child = try terminal.runner.start(["tapes", "library", "init", flag], streams: .terminal(columns: 200))
-        let result = try await child.finish()
+        let result = try await terminal.runner.run(
+            ["tapes", "library", "init", flag],
+            streams: .terminal(columns: 200)
+        )
         #expect(result.exitCode == 0 && !result.output.contains("[y/N]"), "\(result)")
         // Trap 1: a missing library, which may be on a disk that is not mounted, requires the confirmation.
         try FileManager.default.removeItem(atPath: fixture.pictures + "/Tapes")
@@ -230,7 +232,6 @@ import Testing
 
     /// After the printed steps, the tape has a complete album.
     @Test func theNoteAboutADamagedAlbumRepairsIt() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
         let manifest = fixture.album("Tapes – T") + "/.mediactl-album.json"
         try Data("{".utf8).write(to: URL(fileURLWithPath: manifest))
@@ -247,7 +248,6 @@ import Testing
 
     // ADR 0020: the hints are commands that work.
     @Test func anotherLibraryAtTheRootCanBeUsed() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
         let root = fixture.pictures + "/Tapes"
         try FileManager.default.moveItem(atPath: root, toPath: root + "-away")
@@ -265,7 +265,6 @@ import Testing
 
     /// No permission is missing, and the attempt is repeated with the same result.
     @Test func albumsOfANewerVersionAreReportedAsSuch() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
         let manifest = fixture.album("Tapes – T") + "/.mediactl-album.json"
         let text = try String(contentsOfFile: manifest, encoding: .utf8)

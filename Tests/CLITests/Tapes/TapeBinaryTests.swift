@@ -4,6 +4,10 @@ import Testing
 
 /// Tapes and their folders of links in the built program.
 @Suite struct TapeBinaryTests {
+    let fixture: TapeFixture
+
+    init() async throws { fixture = try await TapeFixture.withTape("T") }
+
     // Acceptance 1 and 2; R1, R6, R7.
     @Test func clipsAreAddedToTheTapeAndItsOneAlbum() async throws {
         let fixture = try TapeFixture()
@@ -36,7 +40,6 @@ import Testing
 
     /// The key would be neither used nor stored.
     @Test func aKeyIsRefusedForAFolder() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let key = try fixture.runner.home.write("key", "key-1".utf8)
         for words in [["library", "init", "--yes"], ["library", "status"], ["verify"]] {
             let result = try await fixture.runner.run(["tapes"] + words + ["--api-key-file", key])
@@ -49,7 +52,6 @@ import Testing
     }
 
     @Test func orderIsThatOfTheTape() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"), try fixture.original("b.jpg"))
         let inserted = try await fixture.json("insert", "T", "--at", "1", try fixture.original("c.jpg"))
         #expect(inserted.items.first?["position"] as? Int == 1)
@@ -73,7 +75,6 @@ import Testing
     }
 
     @Test func settingsOfClipsDoNotChangeOriginals() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("clip.mp4")
         let before = try fixture.witness(path)
         _ = try await fixture.run("add", "T", path, try fixture.original("still.jpg"))
@@ -130,7 +131,6 @@ import Testing
     }
 
     @Test func anUnknownTapeIsReportedFirst() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         // There is neither --yes nor a terminal; the albums would require a key.
         let extra = [
             "MEDIACTL_LIBRARY_URL": "http://127.0.0.1:1", "MEDIACTL_ALBUMS_LIBRARY": "immich",
@@ -144,7 +144,6 @@ import Testing
 
     // R14.
     @Test func movedOriginalsAreFoundByTheirChecksum() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")
         _ = try await fixture.run("add", "T", path, try fixture.original("b.jpg"))
         let archive = fixture.runner.home.file("archive")
@@ -188,7 +187,6 @@ import Testing
     }
 
     @Test func tapesAreExported() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let empty = try await fixture.run("export", "T")
         #expect(empty.exitCode == 2 && empty.output.isEmpty)
         _ = try await fixture.run("add", "T", try fixture.original("a.mp4"))
@@ -216,7 +214,6 @@ import Testing
 
     // R13: a tape with a pending album gets the album when it is exported; an existing album is not changed.
     @Test func exportCreatesThePendingAlbum() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"), "--no-album")
         #expect(fixture.albums().isEmpty)
         #expect(try await fixture.run("export", "T", "--no-album").exitCode == 0)
@@ -262,7 +259,6 @@ import Testing
     // MARK: Dry runs
 
     @Test func dryRunsChangeNothing() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.mp4")
         _ = try await fixture.run("add", "T", path)
         let other = try fixture.original("b.jpg")
@@ -291,7 +287,6 @@ import Testing
     // MARK: Batches and lists
 
     @Test func badFilesAreReportedAndTheOthersProcessed() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let good = try fixture.original("a.jpg"), text = fixture.runner.home.file("notes.txt")
         try Data("hello".utf8).write(to: URL(fileURLWithPath: text))
         let report = try await fixture.json([
@@ -307,7 +302,6 @@ import Testing
     }
 
     @Test func listsContainFileNames() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let paths = [try fixture.original("a.jpg"), try fixture.original("b\n.jpg"), try fixture.original("c.jpg")]
         let list = try fixture.runner.home.write("list", (paths[0] + "\n" + paths[2] + "\n").utf8)
         #expect(try await fixture.json("add", "T", "--files-from", list).items.count == 2)
@@ -322,7 +316,6 @@ import Testing
     }
 
     @Test func livePhotosAreOneClip() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let report = try await fixture.json([
             "add", "T", "--live", try fixture.original("p.jpg"), try fixture.original("p.mp4"),
         ])
@@ -332,7 +325,6 @@ import Testing
     }
 
     @Test func closedPipesPrintNoError() async throws {
-        let fixture = try await TapeFixture.withTape("T")
         let script = "\"$0\" tapes add T \"$1\" | true; exit ${PIPESTATUS[0]}"
         let result = try await ChildProcess.run(
             "/bin/bash",
