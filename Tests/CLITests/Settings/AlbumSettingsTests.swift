@@ -11,14 +11,7 @@ import Testing
         environment: [String: String] = [:],
         flags: SettingsFlags = SettingsFlags()
     ) async throws -> Settings {
-        let directory = try TemporaryDirectory()
-        let path = try directory.write("config.yaml", text.utf8)
-        let locations = try SettingsLocations(environment: ["HOME": "/home/a"], configOverride: path)
-        return try await Settings.resolve(
-            flags: flags,
-            environment: environment.merging(["HOME": "/home/a"]) { $1 },
-            locations: locations
-        )
+        try await resolve(file: text, flags: flags, environment: environment, home: "/home/a")
     }
 
     @Test(arguments: [

@@ -5,17 +5,17 @@ import Testing
 
 @testable import MediaCLI
 
-/// Settings from a file with this text, in a separate home directory.
+/// Settings from a file with this text.
 func resolve(
     file text: String,
     flags: SettingsFlags = SettingsFlags(),
-    environment: [String: String] = [:]
+    environment: [String: String] = [:],
+    home: String? = nil
 ) async throws -> Settings {
-    let home = try TemporaryDirectory()
-    try Data(text.utf8).write(to: URL(fileURLWithPath: home.file("config.yaml")))
+    let directory = try TemporaryDirectory()
     let locations = try SettingsLocations(
-        environment: ["HOME": home.path],
-        configOverride: home.file("config.yaml")
+        environment: ["HOME": home ?? directory.path],
+        configOverride: try directory.write("config.yaml", text.utf8)
     )
     return try await Settings.resolve(flags: flags, environment: environment, locations: locations)
 }
