@@ -6,8 +6,7 @@ import Testing
 /// (docs/adr/0022).
 @Suite struct CommandShapeTests {
     @Test func noCommandHasAConflictingDefinition() async throws {
-        let dump = try await BinaryRunner().run(["--experimental-dump-help"])
-        let root = try CommandShape(Data(dump.output.utf8))
+        let root = try await CommandShape.ofProgram()
         #expect(root.all.count > 60)
         #expect(root.all.flatMap(\.problems).isEmpty)
     }
@@ -36,7 +35,7 @@ import Testing
 }
 
 /// A command as `--experimental-dump-help` prints it.
-private struct CommandShape: Decodable {
+struct CommandShape: Decodable {
     struct Name: Decodable, Hashable {
         var kind: String
         var name: String
@@ -59,6 +58,10 @@ private struct CommandShape: Decodable {
     var commandName: String
     var arguments: [Argument]?
     var subcommands: [CommandShape]?
+
+    static func ofProgram() async throws -> CommandShape {
+        try CommandShape(Data(try await BinaryRunner().run(["--experimental-dump-help"]).output.utf8))
+    }
 
     init(_ json: Data) throws {
         self = try JSONDecoder().decode(Dump.self, from: json).command

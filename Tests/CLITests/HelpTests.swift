@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func narrowWindowsGetHelpAsWell() async throws {
-        let result = try await BinaryRunner().start(["upload", "--help"], streams: .terminal(columns: 20)).finish()
+        let result = try await BinaryRunner().run(["upload", "--help"], streams: .terminal(columns: 20))
         #expect(result.exitCode == 0 && result.output.contains("--event-date"))
     }
 
@@ -126,7 +126,7 @@ import Testing
     /// A line of more than 80 columns would be wrapped, and would be a different command when copied.
     @Test(arguments: commands.filter { $0.first != "help" })
     func examplesSurviveCopying(command: [String]) throws {
-        let type = try #require(Self.type(of: command))
+        let type = try #require(MediactlCommand.type(of: command))
         let help = MediactlCommand.helpMessage(for: type, columns: 80).split(separator: "\n")
         let lines = Self.exampleLines(of: type)
         #expect(!lines.isEmpty, "every command has an example")
@@ -138,7 +138,7 @@ import Testing
 
     @Test(arguments: commands.filter { $0.first != "help" })
     func examplesParse(command: [String]) throws {
-        let lines = Self.exampleLines(of: try #require(Self.type(of: command))).map {
+        let lines = Self.exampleLines(of: try #require(MediactlCommand.type(of: command))).map {
             $0.trimmingCharacters(in: .whitespaces)
         }
         // A line that ends with | or \ continues on the next one.
@@ -151,12 +151,6 @@ import Testing
             }
         }
         #expect(count > 0)
-    }
-
-    private static func type(of words: [String]) -> (any ParsableCommand.Type)? {
-        words.reduce(MediactlCommand.self as (any ParsableCommand.Type)?) { type, word in
-            type?.configuration.subcommands.first { $0._commandName == word }
-        }
     }
 
     /// The lines below `Example:` or `Examples:`, up to the next empty one.
@@ -172,6 +166,15 @@ import Testing
         #expect(result.exitCode == 0)
         for word in ["upload", "uploads", "delete", "event-date"] {
             #expect(result.output.contains(word))
+        }
+    }
+}
+
+extension MediactlCommand {
+    /// The command with these words.
+    static func type(of words: [String]) -> (any ParsableCommand.Type)? {
+        words.reduce(MediactlCommand.self as (any ParsableCommand.Type)?) { type, word in
+            type?.configuration.subcommands.first { $0._commandName == word }
         }
     }
 }

@@ -11,24 +11,16 @@ import Testing
 
     /// Every command with a dry run, a prompt, an output file or jobs has the short form of the option.
     @Test func theShortFormExistsWhereTheLongOneDoes() async throws {
-        let dump = try await BinaryRunner().run(["--experimental-dump-help"])
-        let root = try #require(
-            try JSONSerialization.jsonObject(with: Data(dump.output.utf8)) as? [String: Any],
-            "\(dump.errors)"
-        )
         let shorts = ["dry-run": "n", "yes": "y", "output": "o", "jobs": "j"]
         var found: [String: Int] = [:]
-        func visit(_ command: [String: Any]) {
-            for argument in command["arguments"] as? [[String: Any]] ?? [] {
-                let names = (argument["names"] as? [[String: String]] ?? []).compactMap { $0["name"] }
+        for command in try await CommandShape.ofProgram().all {
+            for names in (command.arguments ?? []).map({ ($0.names ?? []).map(\.name) }) {
                 for (long, short) in shorts where names.contains(long) {
                     found[long, default: 0] += 1
-                    #expect(names.contains(short), "\(command["commandName"] ?? ""): --\(long)")
+                    #expect(names.contains(short), "\(command.commandName): --\(long)")
                 }
             }
-            for below in command["subcommands"] as? [[String: Any]] ?? [] { visit(below) }
         }
-        visit(try #require(root["command"] as? [String: Any]))
         #expect(found["dry-run"] ?? 0 > 30 && found.count == shorts.count)
     }
 
@@ -60,7 +52,7 @@ import Testing
 
     private func runner(with hosts: [String]) throws -> BinaryRunner {
         let runner = try BinaryRunner()
-        let store = try TokenStore(in: DataDirectory.open(runner.home.file("data/mediactl")))
+        let store = try runner.store()
         for (index, host) in hosts.enumerated() {
             var entry = JSONSchemaTests.entry
             entry.fileID = Int64(index + 1)

@@ -47,7 +47,7 @@ import Testing
         #expect(pipe.contains { $0.step.purpose == .success }, "a success")
         #expect(pipe.contains { $0.step.purpose == .refusal }, "a refusal")
         #expect(pipe.contains { $0.step.line.contains("--json") }, "records")
-        let help = MediactlCommand.helpMessage(for: try #require(Self.type(of: command)))
+        let help = MediactlCommand.helpMessage(for: try #require(MediactlCommand.type(of: command)))
         if help.contains("--dry-run") {
             #expect(pipe.contains { $0.step.line.contains("--dry-run") }, "a dry run")
         }
@@ -126,10 +126,4 @@ import Testing
     }
 
     private static func squeezed(_ text: String) -> String { text.replacing(#/ +/#, with: " ") }
-
-    private static func type(of words: [String]) -> (any ParsableCommand.Type)? {
-        words.reduce(MediactlCommand.self as (any ParsableCommand.Type)?) { type, word in
-            type?.configuration.subcommands.first { $0._commandName == word }
-        }
-    }
 }
