@@ -30,7 +30,7 @@ import Testing
         }
 
         func tokens() throws -> [TokenEntry] {
-            try TokenStore(in: try DataDirectory.open(runner.home.file("data/mediactl"))).tokens(host: nil)
+            try runner.store().tokens(host: nil)
         }
 
         var temporaryFiles: [String] {
@@ -57,7 +57,7 @@ import Testing
         #expect(try fixture.sandbox.storedFiles().isEmpty)
         #expect(try fixture.tokens().isEmpty)
         #expect(try fixture.temporaryFiles.isEmpty)
-        for line in report.result.lines { try JSONSchemaTests.expectExactShape(line, schema: "smoke") }
+        try report.result.expectShapes("smoke")
     }
 
     @Test(arguments: ["d1", "d2", "d3"], [[], ["upload:no-token"]])

@@ -11,23 +11,7 @@ import Testing
     /// An environment whose store has one token.
     private static func usedFixture(_ server: String) throws -> FaultFixture {
         let fixture = try FaultFixture(server)
-        _ = try fixture.store().add([
-            TokenEntry(
-                host: "media.example",
-                fileID: 7,
-                token: try #require(DeleteToken(String(repeating: "ab", count: 32))),
-                createdAt: Date(timeIntervalSince1970: 1_772_000_000),
-                eventDate: "2026-03-01",
-                orgName: "Band",
-                eventType: "band",
-                label: "One",
-                fileName: "clip.mp4",
-                fileType: "video",
-                checksumSHA256: String(repeating: "0", count: 64),
-                sizeBytes: 1,
-                baseURL: "https://media.example"
-            )
-        ])
+        #expect(try fixture.store().add([JSONSchemaTests.entry]) == [.added])
         return fixture
     }
 

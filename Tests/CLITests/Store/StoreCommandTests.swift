@@ -13,17 +13,13 @@ import Testing
 
     private var database: String { runner.home.file("data/mediactl/tokens.sqlite") }
 
-    private func store() throws -> TokenStore {
-        try TokenStore(in: DataDirectory.open(runner.home.file("data/mediactl")))
-    }
+    private func store() throws -> TokenStore { try runner.store() }
 
-    /// Two tokens of one host.
-    private func fill() throws {
-        let store = try store()
-        for fileID in [18, 19] as [Int64] {
-            var entry = JSONSchemaTests.entry
-            entry.fileID = fileID
-            #expect(try !store.add([entry]).contains(.known))
+    private func fill() throws { try store().addTwoTokens() }
+
+    private func removeStore() {
+        for suffix in ["", "-wal", "-shm", ".checked"] {
+            try? FileManager.default.removeItem(atPath: database + suffix)
         }
     }
 
@@ -86,7 +82,7 @@ import Testing
         #expect(try await runner.run(["store", "backup", file("copy.sqlite")]).exitCode == 0)
         try Data("text".utf8).write(to: URL(filePath: file("text.sqlite")))
         let path = file("mistyped/data")
-        if hasDirectory { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        if hasDirectory { try makeDirectory(path) }
         let (words, code, message) = line
         let result = try await runner.run(
             ["store"] + words.map { $0.hasSuffix(".sqlite") ? file($0) : $0 } + ["--data-dir", path]
@@ -238,9 +234,7 @@ import Testing
         try fill()
         let made = try await runner.run(["store", "backup", "--json"])
         let copy = try #require(try summary(made, schema: "store-backup")["path"] as? String)
-        for suffix in ["", "-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database + suffix)
-        }
+        removeStore()
         let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)"
         let readers = [
             ["store", "repair"], ["uploads", "list"], ["store", "check"], ["store", "repair"],
@@ -274,9 +268,7 @@ import Testing
         try fill()
         let made = try await runner.run(["store", "backup", "--json"])
         let newer = try #require(try summary(made, schema: "store-backup")["path"] as? String)
-        for suffix in ["", "-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database + suffix)
-        }
+        removeStore()
         let copy = (newer as NSString).deletingLastPathComponent + "/tokens-20260101T000000Z.sqlite"
         try FileManager.default.copyItem(atPath: newer, toPath: copy)
         #expect(chmod(newer, 0) == 0)
@@ -379,9 +371,7 @@ import Testing
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
         let old = "\(folder)/tokens-20260101T000000Z.sqlite"
         try FileManager.default.moveItem(atPath: "\(folder)/\(name)", toPath: old)
-        for suffix in ["", "-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database + suffix)
-        }
+        removeStore()
         var entry = JSONSchemaTests.entry
         entry.fileID = 20
         #expect(try store().add([entry]) == [.added])
@@ -426,5 +416,21 @@ import Testing
         #expect(lines.dropFirst().allSatisfy { Array($0.utf16)[column] == UInt16(UInt8(ascii: "b")) })
         #expect(try await runner.run(["uploads", "list", "--limit", "2"]).lines.count == 3)
         #expect(try await runner.run(["uploads", "list", "--json"]).lines.count == 10_501)
+    }
+}
+
+extension BinaryRunner {
+    /// The token store of the runner's machine.
+    func store() throws -> TokenStore { try TokenStore(in: DataDirectory.open(home.file("data/mediactl"))) }
+}
+
+extension TokenStore {
+    /// Adds two tokens of one host.
+    func addTwoTokens() throws {
+        for fileID in [18, 19] as [Int64] {
+            var entry = JSONSchemaTests.entry
+            entry.fileID = fileID
+            #expect(try !add([entry]).contains(.known))
+        }
     }
 }

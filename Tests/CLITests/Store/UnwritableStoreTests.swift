@@ -9,20 +9,11 @@ import Testing
 
     init() throws { runner = try BinaryRunner() }
 
-    private func fill(_ path: String) throws {
-        let store = try TokenStore(in: DataDirectory.open(path))
-        for fileID in [18, 19] as [Int64] {
-            var entry = JSONSchemaTests.entry
-            entry.fileID = fileID
-            #expect(try !store.add([entry]).contains(.known))
-        }
-    }
-
     // MARK: Backups
 
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func aBackupToAFullDiskReportsItsFile() async throws {
-        try fill(runner.home.file("data/mediactl"))
+        try runner.store().addTwoTokens()
         let disk = try SmallDisk(kibibytes: 64)
         try disk.fill(leavingPages: 1)
         let file = disk.path + "/copy.sqlite"

@@ -268,7 +268,7 @@ import Testing
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
         #expect(try await guest.run(upload).exitCode == 0)
         // Simulates the store of a machine on which the guest did not get a token.
-        let store = try TokenStore(in: try DataDirectory.open(fixture.runner.home.file("data/mediactl")))
+        let store = try fixture.runner.store()
         for entry in try store.tokens(host: nil) { try store.remove(entry) }
         let deleted = try await fixture.runner.run(
             ["uploads", "delete", "1", "--yes", "--as-admin", "--user", "admin", "--server", fixture.sandbox.baseURL],

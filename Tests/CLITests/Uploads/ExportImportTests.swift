@@ -19,7 +19,7 @@ import Testing
         init() throws { runner = try BinaryRunner() }
 
         func store() throws -> TokenStore {
-            try TokenStore(in: DataDirectory.open(runner.home.file("data/mediactl")))
+            try runner.store()
         }
 
         func file(_ name: String) -> String { runner.home.file(name) }

@@ -174,7 +174,7 @@ import Testing
     /// The upload is for a server that the command does not specify, so its credentials are missing.
     @Test func theHintOfMissingCredentialsSpecifiesTheServerOnce() async throws {
         let runner = try BinaryRunner()
-        let store = try TokenStore(in: try DataDirectory.open(runner.home.file("data/mediactl")))
+        let store = try runner.store()
         try store.insert(record(2, .sending, .multipart))
         let result = try await runner.run(["uploads", "status", "--no-input"])
         #expect(result.exitCode == 6, "\(result.errors)")
