@@ -17,8 +17,6 @@ import Testing
             try await client.upload(["--label", "One"]).expectSuccess("done")
         }
 
-        var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
-
         /// Adds another entry for the ID, as happens when a server is rebuilt or a store is edited.
         func add(
             host: String? = nil,
@@ -295,7 +293,7 @@ import Testing
         let fixture = try await Fixture()
         let site = try ScriptedSite()
         let report = try await fixture.client.delete(["1", "--yes", "--server", site.address])
-        let message = "1 on \(fixture.scope) is a different file"
+        let message = "1 on \(fixture.sandbox.scope) is a different file"
         report.expect(ExpectedFault(11, "no_delete_token", message, hint: "mediactl uploads list"))
         #expect(!report.result.errors.contains("uploads delete"))
         #expect(site.posts == 0)
@@ -312,10 +310,14 @@ import Testing
         try await FaultFixture(other.baseURL).upload().expectSuccess("done")
         let before = try await other.requests().count
         let report = try await fixture.client.delete(
-            arguments + ["--yes", "--host", fixture.scope, "--server", other.baseURL]
+            arguments + ["--yes", "--host", fixture.sandbox.scope, "--server", other.baseURL]
         )
         report.expect(
-            ExpectedFault(2, "usage", "--host \(fixture.scope) and --server \(other.baseURL) are different servers")
+            ExpectedFault(
+                2,
+                "usage",
+                "--host \(fixture.sandbox.scope) and --server \(other.baseURL) are different servers"
+            )
         )
         #expect(try await other.requests().count == before)
         try await fixture.expectUntouched(posts: 0)
@@ -323,8 +325,10 @@ import Testing
 
     @Test func theHostOfTheServerMayBeSpecified() async throws {
         let fixture = try await Fixture()
-        try await fixture.client.delete(["1", "--yes", "--host", fixture.scope, "--server", fixture.sandbox.baseURL])
-            .expectSuccess("deleted")
+        try await fixture.client.delete([
+            "1", "--yes", "--host", fixture.sandbox.scope, "--server", fixture.sandbox.baseURL,
+        ])
+        .expectSuccess("deleted")
     }
 
     @Test func idWithoutToken() async throws {
@@ -342,10 +346,10 @@ import Testing
         let expected = ExpectedFault(
             11,
             "no_delete_token",
-            "no stored delete token for 1: its entry on \(fixture.scope) was removed",
+            "no stored delete token for 1: its entry on \(fixture.sandbox.scope) was removed",
             hint: "mediactl media show 1"
         )
-        for line in [["--server", fixture.sandbox.baseURL], ["--host", fixture.scope], ["--dry-run"], []] {
+        for line in [["--server", fixture.sandbox.baseURL], ["--host", fixture.sandbox.scope], ["--dry-run"], []] {
             try await fixture.client.delete(["1", "--yes"] + line).expect(expected)
         }
         let shown = try await fixture.client.runner.run(["uploads", "show", "1"])
@@ -375,8 +379,7 @@ import Testing
 
     @Test func lastUploadOnly() async throws {
         let fixture = try await Fixture()
-        let second = fixture.client.runner.home.file("second.mp4")
-        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let second = try fixture.client.movie("second.mp4")
         try await fixture.client.upload(path: second).expectSuccess("done")
         let report = try await fixture.client.delete(["--last", "--yes"])
         report.expectSuccess("deleted")
@@ -389,8 +392,7 @@ import Testing
     @Test(arguments: ["no-token", "drop-response"])
     func lastUploadWithoutAToken(_ fault: String) async throws {
         let fixture = try await Fixture()
-        let second = fixture.client.runner.home.file("second.mp4")
-        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let second = try fixture.client.movie("second.mp4")
         try await fixture.sandbox.addFaults("upload:\(fault),times=1")
         _ = try await fixture.client.upload(path: second)
         let report = try await fixture.client.delete(["--last", "--yes"])

@@ -188,8 +188,7 @@ import Testing
         fixture.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = nil
         let listing = try await fixture.runner.run(["media", "list"] + fixture.login)
         #expect(listing.exitCode == 6 && listing.errors.contains("rate limited by the server (429)"))
-        let other = fixture.runner.home.file("other.mp4")
-        try FaultFixture.writeMovie(to: other, byteCount: 5000, seed: 1)
+        let other = try fixture.movie("other.mp4")
         let report = try await fixture.upload([other])
         #expect(report.result.exitCode == 6, "\(report.result.errors)")
         #expect(report.items.map(\.state) == ["unknown_outcome", "failed"])

@@ -125,8 +125,7 @@ import Testing
     @Test func closedOutput() async throws {
         let sandbox = try await SandboxProcess.start()
         let fixture = try FaultFixture(sandbox.baseURL)
-        let second = fixture.runner.home.file("second.mp4")
-        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let second = try fixture.movie("second.mp4")
         let result = try await fixture.runner.run(
             ["upload", fixture.file, second, "-j", "1"] + fixture.login,
             streams: .closedOutput

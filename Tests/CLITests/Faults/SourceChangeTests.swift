@@ -93,8 +93,7 @@ import Testing
     /// A file that is checked when the command starts, and changed before its own upload starts, is not sent.
     @Test func changeBeforeTheUploadStarts() async throws {
         let held = try HeldResponse()
-        let second = held.client.runner.home.file("second.mp4")
-        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let second = try held.client.movie("second.mp4")
         let child = try held.client.startUpload([second, "-j", "1"])
         #expect(await held.received.opened())
         try FaultFixture.writeMovie(to: second, byteCount: 26_183, seed: 2)

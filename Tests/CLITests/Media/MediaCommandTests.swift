@@ -15,8 +15,6 @@ import Testing
             self.runner = runner
         }
 
-        var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
-
         func file(_ name: String) -> String { runner.home.file(name) }
 
         /// Uploads a file whose content depends on the first letter of its label; the first file has ID 1.
@@ -85,7 +83,7 @@ import Testing
         for (schema, arguments, code) in commands {
             let result = try await fixture.run(arguments + ["--json"])
             #expect(result.exitCode == code, "\(arguments) \(result.errors)")
-            for line in result.lines { try JSONSchemaTests.expectExactShape(line, schema: schema) }
+            try result.expectShapes(schema)
             #expect(result.lines.last?.contains(#""exit_code":\#(code)}"#) == true)
         }
     }
@@ -190,7 +188,7 @@ import Testing
         let found = try await fixture.run(["media", "find", "--file-name", "Encore 1.mp4"])
         #expect(found.exitCode == 0 && found.lines.count == 2)
         let deleted = try await fixture.run(["media", "delete", "--file-name", "encore 1.mp4", "--yes"])
-        #expect(deleted.output == "deleted 1 \"encore 1\" from \(fixture.scope)\n")
+        #expect(deleted.output == "deleted 1 \"encore 1\" from \(fixture.sandbox.scope)\n")
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
@@ -287,7 +285,7 @@ import Testing
         #expect(bare.errors.contains("mediactl uploads delete 1 --as-admin"))
         // The journal on this machine has the checksum; on another machine, it must be specified.
         let result = try await fixture.run(["uploads", "delete", "1", "--as-admin", "--yes"])
-        #expect(result.output == "deleted 1 \"\(dialect == "d2" ? "one" : "One")\" from \(fixture.scope)\n")
+        #expect(result.output == "deleted 1 \"\(dialect == "d2" ? "one" : "One")\" from \(fixture.sandbox.scope)\n")
         #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
 
@@ -308,10 +306,10 @@ import Testing
         #expect(try await delete(["7", "--yes", "--file", fixture.file("One.mp4")]).exitCode == 5)
         #expect(try fixture.sandbox.storedFiles().count == 1)
         let dry = try await delete(["1", "--dry-run"])
-        #expect(dry.output == "1 \"One\" would be deleted from \(fixture.scope)\n")
+        #expect(dry.output == "1 \"One\" would be deleted from \(fixture.sandbox.scope)\n")
         // Without an ID, the listing finds the file.
         let found = try await delete(["--yes", "--file", fixture.file("One.mp4")])
-        #expect(found.output == "deleted 1 \"One\" from \(fixture.scope)\n")
+        #expect(found.output == "deleted 1 \"One\" from \(fixture.sandbox.scope)\n")
         #expect(try fixture.sandbox.storedFiles().isEmpty)
         #expect(try await delete(["--yes", "--file", fixture.file("One.mp4")]).exitCode == 5)
     }
@@ -350,7 +348,7 @@ import Testing
             ["uploads", "delete", "--yes", "--file", fixture.file("Two.mp4")],
             user: "uploader"
         )
-        #expect(result.output == "deleted 2 \"Two\" from \(fixture.scope)\n")
+        #expect(result.output == "deleted 2 \"Two\" from \(fixture.sandbox.scope)\n")
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 }

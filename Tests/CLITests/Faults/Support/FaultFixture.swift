@@ -37,6 +37,13 @@ struct FaultFixture: Sendable {
         try #require(truncate(path, byteCount) == 0)
     }
 
+    /// Another file to upload, in the home directory.
+    func movie(_ name: String) throws -> String {
+        let path = runner.home.file(name)
+        try Self.writeMovie(to: path, byteCount: 26_182, seed: 1)
+        return path
+    }
+
     /// The store's directory, as set by the runner's environment.
     var dataDirectory: String { runner.home.file("data/mediactl") }
 
@@ -85,6 +92,9 @@ struct FaultFixture: Sendable {
 }
 
 extension SandboxProcess {
+    /// Host and port, as in the token store.
+    var scope: String { String(baseURL.dropFirst("http://".count)) }
+
     /// Uploads and deletions that arrived.
     func posts() async throws -> Int {
         try await requests().count { $0.method == "POST" }
