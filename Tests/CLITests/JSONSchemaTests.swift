@@ -50,7 +50,7 @@ import Testing
         return result
     }
 
-    private static let record = UploadRecord(
+    static let record = UploadRecord(
         uploadID: "u-1",
         path: Array("a.mp4".utf8),
         state: .sending,

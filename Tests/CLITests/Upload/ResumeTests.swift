@@ -506,18 +506,8 @@ import Testing
         (.sending, false, "sending"),
     ])
     func theTableMatchesTheCount(_ state: UploadState, _ isResumable: Bool, _ words: String) {
-        let record = UploadRecord(
-            uploadID: "u-1",
-            path: Array("a.mp4".utf8),
-            state: state,
-            host: "h",
-            baseURL: "https://h",
-            fields: [],
-            identity: nil,
-            sizeBytes: 1,
-            createdAt: Date(timeIntervalSince1970: 0),
-            updatedAt: Date(timeIntervalSince1970: 0)
-        )
+        var record = JSONSchemaTests.record
+        record.state = state
         var row = JournalRow(record: record)
         row.isResumable = isResumable
         #expect(TextRenderer.words(for: row) == words)

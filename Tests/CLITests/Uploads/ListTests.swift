@@ -154,21 +154,13 @@ import Testing
     private func record(_ number: Int, _ state: UploadState, _ transport: UploadTransport, isGuest: Bool = false)
         -> UploadRecord
     {
-        UploadRecord(
-            uploadID: "u-aaaaaaaaaaaaaaa\(number + 1)",
-            path: Array("/no/such-\(number).mp4".utf8),
-            state: state,
-            host: "127.0.0.1:9",
-            baseURL: "http://127.0.0.1:9",
-            fields: [],
-            identity: nil,
-            sizeBytes: 5,
-            fileID: state == .done ? 7 : nil,
-            transport: transport,
-            isGuest: isGuest,
-            createdAt: Date(timeIntervalSince1970: 1_780_000_000),
-            updatedAt: Date(timeIntervalSince1970: 1_780_000_000)
-        )
+        var record = JSONSchemaTests.record
+        record.uploadID = "u-aaaaaaaaaaaaaaa\(number + 1)"
+        record.path = Array("/no/such-\(number).mp4".utf8)
+        (record.host, record.baseURL) = ("127.0.0.1:9", "http://127.0.0.1:9")
+        (record.state, record.transport, record.isGuest) = (state, transport, isGuest)
+        record.fileID = state == .done ? 7 : nil
+        return record
     }
 
     /// The upload is for a server that the command does not specify, so its credentials are missing.
