@@ -71,9 +71,7 @@ import Testing
             extra: ["MEDIACTL_SERVER": "https://media.example.org"]
         )
         #expect(result.exitCode == 0)
-        for line in result.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "config-show")
-        }
+        try result.expectShapes("config-show")
         #expect(result.output.contains(#""name":"retries","value":"7","source":""#))
         #expect(result.output.contains("MEDIACTL_SERVER"))
     }
@@ -81,9 +79,7 @@ import Testing
     @Test func exitCodesAreRecordsToo() async throws {
         let result = try await BinaryRunner().run(["help", "exit-codes", "--json"])
         #expect(result.lines.count == ExitCode.allCases.count + 1)
-        for line in result.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "help")
-        }
+        try result.expectShapes("help")
     }
 
     @Test(

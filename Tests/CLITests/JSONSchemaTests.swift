@@ -177,3 +177,11 @@ import Testing
         }
     }
 }
+
+extension ChildResult {
+    /// Every line of a run with `--json` is a record of the documented shape.
+    func expectShapes(_ schema: String) throws {
+        #expect(!lines.isEmpty)
+        for line in lines { try JSONSchemaTests.expectExactShape(line, schema: schema) }
+    }
+}

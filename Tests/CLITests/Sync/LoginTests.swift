@@ -112,8 +112,7 @@ import Testing
     @Test func aServerWithPasswordsNeedsNoLogin() async throws {
         let sandbox = try await SandboxProcess.start()
         let runner = try BinaryRunner()
-        let prompted = try runner.start(["login", "--server", sandbox.baseURL], streams: .terminal(columns: 200))
-        let result = try await prompted.finish()
+        let result = try await runner.run(["login", "--server", sandbox.baseURL], streams: .terminal(columns: 200))
         #expect(result.exitCode == 5 && !result.output.contains("API key for"), "\(result.output)")
         #expect(result.output.contains("it requires a user name and password"), "\(result.output)")
 

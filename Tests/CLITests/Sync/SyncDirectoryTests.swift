@@ -177,8 +177,7 @@ import Testing
     }
 
     @Test func yesWaitsForNoInput() async throws {
-        let child = try fixture.runner.start(["sync", directory, "--yes"], streams: .terminal(columns: 100))
-        let result = try await child.finish()
+        let result = try await fixture.runner.run(["sync", directory, "--yes"], streams: .terminal(columns: 100))
         #expect(result.exitCode == 0, "\(result.errors)")
         #expect(!result.output.contains("Claim them?"), "\(result.output)")
         #expect(result.output.contains("1 photo is not assigned to a device; list it with"), "\(result.output)")

@@ -72,7 +72,7 @@ import Testing
         _ = try await fixture.run("create", "T")
         let result = try await upload(try fixture.original("a.mp4"), "--tape", "T")
         #expect(result.exitCode == 2 && result.output.isEmpty)
-        #expect(try await uploads.posts() == 0)
+        #expect(try await uploads.sandbox.posts() == 0)
     }
 
     @Test func dryRunsCreateNoTape() async throws {

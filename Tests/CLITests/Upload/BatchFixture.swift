@@ -32,8 +32,12 @@ struct BatchFixture {
         return path
     }
 
-    static func withFile(_ name: String, byteCount: Int = 2_000) async throws -> (fixture: BatchFixture, file: String) {
-        let fixture = try await BatchFixture()
+    static func withFile(
+        _ name: String,
+        byteCount: Int = 2_000,
+        faults: [String] = []
+    ) async throws -> (fixture: BatchFixture, file: String) {
+        let fixture = try await BatchFixture(faults: faults)
         return (fixture, try fixture.file(name, byteCount: byteCount))
     }
 
@@ -50,8 +54,42 @@ struct BatchFixture {
         return try #require(value as? [String: Any])
     }
 
-    func posts() async throws -> Int {
-        try await sandbox.requests().count { $0.method == "POST" }
+    /// Uploads over tus in small chunks until Ctrl-C after the first ones; the server does not read the fourth.
+    func interruptedUpload(
+        _ arguments: [String],
+        by program: BinaryRunner? = nil,
+        through wrapper: [String] = []
+    ) async throws -> ChildResult {
+        try await sandbox.addFaults("tus-patch:stall,skip=3")
+        let earlier = try await sandbox.requests().count { $0.method == "PATCH" }
+        let command = ["upload"] + arguments + ["--chunk-size", "64K"]
+        let child = try (program ?? runner).start(command, through: wrapper)
+        try await sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= earlier + 3 }
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        #expect(result.exitCode == 130, "\(result)")
+        try await sandbox.clearFaults()
+        return result
+    }
+
+    /// Uploads until the server has the requests, kills the program, and returns the ID of the upload in the journal.
+    func killedUpload(
+        _ arguments: [String],
+        at moment: @escaping @Sendable ([SandboxProcess.SeenRequest]) -> Bool
+    ) async throws -> String {
+        let child = try runner.start(["upload"] + arguments + login)
+        try await sandbox.waitForRequests(moment)
+        child.signal(SIGKILL)
+        #expect(try await child.finish().signal == SIGKILL)
+        let known = try await runner.run(["uploads", "status", "--dry-run", "--json"])
+        return try #require(try known.records().first?["upload_id"] as? String)
+    }
+
+    /// A netrc file with the login of the uploader on this machine, for servers without credentials in the environment.
+    func netrc() throws -> String {
+        let path = try text("netrc", "machine 127.0.0.1 login uploader password uploader\n")
+        chmod(path, 0o600)
+        return path
     }
 
     /// Calls the sandbox's control route.

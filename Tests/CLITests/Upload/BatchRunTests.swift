@@ -12,9 +12,7 @@ import Testing
         let report = fixture.runner.home.file("report.json")
         let result = try await fixture.upload(files + ["/no/such.mp4", "--json", "--report", report, "-j", "3"])
         #expect(result.exitCode == 3)
-        for line in [result.lines.first, result.lines.last].compactMap({ $0 }) {
-            try JSONSchemaTests.expectExactShape(line, schema: "upload")
-        }
+        try result.expectShapes("upload")
         let items = try result.records()
         #expect(items.count == 7 && items.count { $0["state"] as? String == "done" } == 6)
         #expect(result.errors.contains("mediactl: error: cannot read \"/no/such.mp4\": no such file"))
@@ -75,7 +73,7 @@ import Testing
         let result = try await fixture.upload([file, "--report", "/no/such/report.json"])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("cannot write \"/no/such/report.json\": no such file or directory"))
-        #expect(try await fixture.posts() == 0)
+        #expect(try await fixture.sandbox.posts() == 0)
     }
 
     /// For example `--report *.mp4`, and `--manifest m.csv --report m.csv`.
@@ -88,7 +86,7 @@ import Testing
         #expect(result.exitCode == 2)
         let message = "error: \"\(taken)\" exists and is not an upload report; it was not changed\n"
         #expect(result.errors.contains(message), "\(result.errors)")
-        #expect(try await fixture.posts() == 0)
+        #expect(try await fixture.sandbox.posts() == 0)
         #expect(try Data(contentsOf: URL(filePath: taken)) == before)
     }
 
@@ -164,7 +162,7 @@ import Testing
         let summary = try #require(try result.records("summary").first)
         #expect(summary["done"] as? Int == 1 && summary["duplicate"] as? Int == 1 && summary["skipped"] as? Int == 1)
         #expect(try result.records().map { $0["state"] as? String } == ["done", "duplicate"])
-        #expect(try await fixture.posts() == 1)
+        #expect(try await fixture.sandbox.posts() == 1)
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 

@@ -26,7 +26,7 @@ import Testing
         let linkFile = try fixture.text("link", link + "\n")
         let refused = try await guest.run(["upload", file, "--event-link-file", linkFile])
         #expect(refused.exitCode == 2 && refused.errors.contains("add --accept-terms"))
-        #expect(try await fixture.posts() == 0)
+        #expect(try await fixture.sandbox.posts() == 0)
 
         let result = try await guest.run(
             ["upload", file, "--event-link-file", "-", "--accept-terms", "--display-name", "Ann", "--json"],
@@ -57,9 +57,7 @@ import Testing
         #expect(planned.output.contains("would be hidden (last known state: approved, just now); "))
         let hidden = try await guest.run(["uploads", "delete", "1", "--yes", "--json"])
         #expect(hidden.exitCode == 0 && hidden.output.contains(#""state":"hidden""#))
-        for line in hidden.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "uploads-delete")
-        }
+        try hidden.expectShapes("uploads-delete")
         #expect(try await guest.run(["uploads", "status", "--json"]).lines.count == 2)
         #expect(try fixture.sandbox.storedFiles().count == 1, "the server keeps the file")
     }
@@ -72,9 +70,7 @@ import Testing
         let job = try #require(item["guest_job_id"] as? Int)
         func list() async throws -> [String: Any] {
             let result = try await guest.run(["uploads", "list", "--json"])
-            for line in result.lines {
-                try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
-            }
+            try result.expectShapes("uploads-list")
             return try #require(try result.records().first)
         }
         #expect(try await list()["guest_state"] is NSNull, "no server was contacted")
@@ -93,14 +89,13 @@ import Testing
         #expect(try verified.records("summary").first?["guests"] as? Int == 1)
 
         // A pending upload cannot be hidden: there is no prompt, and nothing is sent.
-        let posts = try await fixture.posts()
-        let child = try guest.start(["uploads", "delete", "1"], streams: .terminal(columns: 100))
-        let refused = try await child.finish()
+        let posts = try await fixture.sandbox.posts()
+        let refused = try await guest.run(["uploads", "delete", "1"], streams: .terminal(columns: 100))
         #expect(refused.exitCode == 4 && !refused.output.contains("[y/N]"))
         let rehearsed = try await guest.run(["uploads", "delete", "1", "--dry-run"])
         #expect(rehearsed.exitCode == 4 && rehearsed.errors.contains("can be hidden (last known state)\n"))
         #expect(!refused.output.contains("last known state"))
-        #expect(try await fixture.posts() == posts)
+        #expect(try await fixture.sandbox.posts() == posts)
 
         // The deletion itself queries the state, which may have changed.
         _ = try await fixture.control("POST", "guest-jobs/\(job)/approve")
@@ -193,16 +188,9 @@ import Testing
     /// The command in the hint resumes the upload, with the event link file.
     @Test func anInterruptedUploadIsResumedAsTheHintSays() async throws {
         let linkFile = try fixture.text("link", link)
-        _ = try await fixture.control("POST", "faults", "tus-patch:stall,skip=3")
-        let child = try guest.start(
-            ["upload", try fixture.file("a.mp4", byteCount: 1_000_000), "--chunk-size", "64K"]
-                + ["--event-link-file", linkFile, "--accept-terms"]
-        )
-        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
-        child.signal(SIGINT)
-        let stopped = try await child.finish()
-        #expect(stopped.exitCode == 130)
-        try await fixture.sandbox.clearFaults()
+        let file = try fixture.file("a.mp4", byteCount: 1_000_000)
+        let upload = [file, "--event-link-file", linkFile, "--accept-terms"]
+        let stopped = try await fixture.interruptedUpload(upload, by: guest)
         let hint = try #require(stopped.output.firstMatch(of: /resume with: mediactl (.+ --event-link-file) FILE\n/))
         let words = hint.1.split(separator: " ").map(String.init)
         let resumed = try await guest.run(words + [linkFile, "--accept-terms"])
@@ -213,15 +201,9 @@ import Testing
     @Test func aFinishedOrLinklessUploadIsNotResumed() async throws {
         let linkFile = try fixture.text("link", link)
         let upload = ["--event-link-file", linkFile, "--accept-terms"]
-        _ = try await fixture.control("POST", "faults", "tus-patch:stall,skip=3")
-        let child = try guest.start(
-            ["upload", try fixture.file("a.mp4", byteCount: 1_000_000), "--chunk-size", "64K", "--json"] + upload
-        )
-        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
-        child.signal(SIGINT)
-        let item = try #require(try await child.finish().records().first)
-        let id = try #require(item["upload_id"] as? String)
-        try await fixture.sandbox.clearFaults()
+        let file = try fixture.file("a.mp4", byteCount: 1_000_000)
+        let stopped = try await fixture.interruptedUpload([file, "--json"] + upload, by: guest)
+        let id = try #require(try stopped.records().first?["upload_id"] as? String)
         for options in [[], ["--dry-run"]] {
             let refused = try await guest.run(["uploads", "resume", id] + options)
             #expect(refused.exitCode == 10 && refused.output.isEmpty, "\(refused)")
@@ -293,9 +275,7 @@ import Testing
         #expect(result.exitCode == 4 && result.errors.contains("the organizer has rejected it"))
         #expect(try await guest.run(["uploads", "list"]).lines.last?.contains("rejected, just now") == true)
         let known = try await guest.run(["uploads", "status", "--dry-run", "--json"])
-        for line in known.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
-        }
+        try known.expectShapes("uploads-status")
         #expect(known.output.contains(#""guest_status":null,"guest_state":"rejected""#))
     }
 

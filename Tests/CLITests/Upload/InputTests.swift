@@ -69,7 +69,7 @@ import Testing
         #expect(result.exitCode == 2 && result.output.isEmpty)
         #expect(result.errors.contains("m.csv\" has 2 errors; nothing was sent\n  line 3: cannot read"))
         #expect(result.errors.contains("\n  line 4: cannot use \"2026-02-30\" as event date"))
-        #expect(try await fixture.posts() == 0)
+        #expect(try await fixture.sandbox.posts() == 0)
 
         let json = try await fixture.upload(["--manifest", manifest, "--json"])
         try JSONSchemaTests.expectExactShape(try #require(json.lines.last), schema: "upload")

@@ -9,18 +9,14 @@ import Testing
 @Suite struct ResumeTests {
     /// An environment with one upload that was interrupted after its first chunks.
     private func interruptedFixture() async throws -> (BatchFixture, id: String) {
-        let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])
-        let file = try fixture.file("a.mp4", byteCount: 1_000_000)
-        let child = try fixture.runner.start(
-            ["upload", file, "--transport", "tus", "--chunk-size", "64K", "--json", "--progress-events"] + fixture.login
-        )
-        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
-        child.signal(SIGINT)
-        let result = try await child.finish()
-        #expect(result.exitCode == 130)
-        let item = try #require(try result.records().first)
-        try await fixture.sandbox.clearFaults()
-        return (fixture, try #require(item["upload_id"] as? String))
+        let fixture = try await BatchFixture()
+        return (fixture, try await interruptedUpload("a.mp4", in: fixture))
+    }
+
+    private func interruptedUpload(_ name: String, in fixture: BatchFixture) async throws -> String {
+        let file = try fixture.file(name, byteCount: 1_000_000)
+        let result = try await fixture.interruptedUpload([file, "--transport", "tus", "--json"] + fixture.login)
+        return try #require(try result.records().first?["upload_id"] as? String)
     }
 
     @Test func anInterruptedUploadIsListedAndResumed() async throws {
@@ -39,12 +35,9 @@ import Testing
         #expect(try planned.records().first?["state"] as? String == "planned")
         let resumed = try await fixture.runner.run(["uploads", "resume", "--json", "--label", "Fixed"] + fixture.login)
         #expect(resumed.exitCode == 0)
-        for line in status.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
-        }
-        for line in planned.lines + resumed.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "uploads-resume")
-        }
+        try status.expectShapes("uploads-status")
+        try planned.expectShapes("uploads-resume")
+        try resumed.expectShapes("uploads-resume")
         let item = try #require(try resumed.records().first)
         #expect(item["resumed"] as? Bool == true && item["state"] as? String == "done")
         #expect(item["label"] as? String == "Fixed" && item["has_delete_token"] as? Bool == true)
@@ -54,18 +47,14 @@ import Testing
 
     /// The journal contains the directory of a relative path; the journal of 0.1.0 did not.
     @Test(arguments: [false, true]) func aRelativePathIsResumedFromAnotherDirectory(_ isOld: Bool) async throws {
-        let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])
-        let file = try fixture.file("drop/a.mp4", byteCount: 1_000_000)
-        let child = try fixture.runner.start(
-            ["upload", "drop/a.mp4", "--transport", "tus", "--chunk-size", "64K", "--json"] + fixture.login,
+        let (fixture, file) = try await BatchFixture.withFile("drop/a.mp4", byteCount: 1_000_000)
+        let stopped = try await fixture.interruptedUpload(
+            ["drop/a.mp4", "--transport", "tus", "--json"] + fixture.login,
             through: ["env", "-C", fixture.runner.home.path]
         )
-        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
-        child.signal(SIGINT)
-        let item = try #require(try await child.finish().records().first)
+        let item = try #require(try stopped.records().first)
         #expect(item["path"] as? String == "drop/a.mp4")
         let id = try #require(item["upload_id"] as? String)
-        try await fixture.sandbox.clearFaults()
         let database = fixture.runner.home.file("data/mediactl/tokens.sqlite")
         if isOld {
             let sql = "UPDATE uploads SET path = CAST('drop/a.mp4' AS BLOB)"
@@ -191,9 +180,8 @@ import Testing
         let planned = try await fixture.runner.run(["uploads", "discard", "u-", "-n", "--json"] + fixture.login)
         let done = try await fixture.runner.run(["uploads", "discard", id, "--yes", "--json"] + fixture.login)
         #expect(planned.exitCode == 0 && done.exitCode == 0)
-        for line in planned.lines + done.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "uploads-discard")
-        }
+        try planned.expectShapes("uploads-discard")
+        try done.expectShapes("uploads-discard")
         #expect(done.output.contains(#""result":"discarded""#))
         #expect(try await fixture.control("GET", "uploads").contains("[]"))
         #expect(try await fixture.runner.run(["uploads", "status", "--json"] + fixture.login).lines.count == 2)
@@ -219,17 +207,11 @@ import Testing
 
     /// An upload in one request whose process was killed: its digest is not in the journal.
     private func killedFixture() async throws -> (BatchFixture, file: String, id: String) {
-        let fixture = try await BatchFixture(faults: ["upload:stall"])
-        let file = try fixture.file("a.mp4")
-        let child = try fixture.runner.start(
-            ["upload", file, "--transport", "multipart", "--org-name", "The Larks"] + fixture.login
-        )
-        try await fixture.sandbox.waitForRequests { $0.contains { $0.method == "POST" } }
-        child.signal(SIGKILL)
-        #expect(try await child.finish().signal == SIGKILL)
-        let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
-        let row = try #require(try known.records().first)
-        return (fixture, file, try #require(row["upload_id"] as? String))
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4", faults: ["upload:stall"])
+        let id = try await fixture.killedUpload([file, "--transport", "multipart", "--org-name", "The Larks"]) {
+            $0.contains { $0.method == "POST" }
+        }
+        return (fixture, file, id)
     }
 
     private func expectNoUploads(_ fixture: BatchFixture) async throws {
@@ -314,15 +296,10 @@ import Testing
         let (fixture, file) = try await BatchFixture.withFile("a.mp4")
         #expect(try await fixture.upload([file]).exitCode == 0)
         try await fixture.sandbox.addFaults("upload:stall")
-        let child = try fixture.runner.start(
-            ["upload", file, "--again", "--transport", "multipart"] + fixture.login
-        )
-        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 2 }
-        child.signal(SIGKILL)
-        #expect(try await child.finish().signal == SIGKILL)
+        let id = try await fixture.killedUpload([file, "--again", "--transport", "multipart"]) {
+            $0.count { $0.method == "POST" } >= 2
+        }
         try await fixture.sandbox.clearFaults()
-        let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
-        let id = try #require(try known.records().first?["upload_id"] as? String)
         let result = try await fixture.runner.run(["uploads", "discard", id, "--yes"] + fixture.login)
         #expect(result.exitCode == 10 && result.output.isEmpty, "\(result)")
         #expect(result.errors.contains("cannot discard \"\(file)\": its state is done\n"), "\(result)")
@@ -341,15 +318,10 @@ import Testing
 
     /// A server that responds is queried instead: it may have stored the file.
     @Test func aFinalizeInFlightIsDiscardedOnlyIfTheServerIsUnreachable() async throws {
-        let fixture = try await BatchFixture(faults: ["finalize:stall"])
-        let child = try fixture.runner.start(
-            ["upload", try fixture.file("a.mp4"), "--transport", "tus"] + fixture.login
-        )
-        try await fixture.sandbox.waitForRequests { $0.contains { $0.path.contains("finalize") } }
-        child.signal(SIGKILL)
-        #expect(try await child.finish().signal == SIGKILL)
-        let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
-        let id = try #require(try known.records().first?["upload_id"] as? String)
+        let (fixture, file) = try await BatchFixture.withFile("a.mp4", faults: ["finalize:stall"])
+        let id = try await fixture.killedUpload([file, "--transport", "tus"]) {
+            $0.contains { $0.path.contains("finalize") }
+        }
         let command = ["uploads", "discard", id, "--yes", "--retries", "0"] + fixture.login
         let forced = command + ["--even-unreachable"]
         let refused = try await fixture.runner.run(forced)
@@ -369,11 +341,9 @@ import Testing
     @Test(arguments: [false, true]) func aPrintedDeletionNamesTheServerOfTheUpload(_ isSpecified: Bool) async throws {
         let (fixture, id) = try await interruptedFixture()
         let other = try await SandboxProcess.start()
-        let netrc = try fixture.runner.home.write("netrc", "machine 127.0.0.1 login uploader password uploader\n".utf8)
-        chmod(netrc, 0o600)
         let resumed = try await fixture.runner.run(
             ["uploads", "resume", id] + (isSpecified ? ["--server", fixture.sandbox.baseURL] : []),
-            extra: ["MEDIACTL_SERVER": other.baseURL, "MEDIACTL_PASSWORD": "", "NETRC": netrc]
+            extra: ["MEDIACTL_SERVER": other.baseURL, "MEDIACTL_PASSWORD": "", "NETRC": try fixture.netrc()]
         )
         #expect(resumed.exitCode == 0, "\(resumed)")
         let deletion = "to delete: mediactl uploads delete 1 --server \(fixture.sandbox.baseURL)\n"
@@ -424,6 +394,30 @@ import Testing
         #expect(try await fixture.runner.run(["uploads", "resume", id] + fixture.login).exitCode == 0)
     }
 
+    /// Nothing is resumed by accident.
+    @Test func severalUploadsRequireAnIDOrAll() async throws {
+        let (fixture, first) = try await interruptedFixture()
+        let second = try await interruptedUpload("b.mp4", in: fixture)
+        let before = try await fixture.sandbox.requests().count
+        for options in [[], ["--dry-run"]] {
+            let refused = try await fixture.runner.run(["uploads", "resume"] + options + fixture.login)
+            #expect(refused.exitCode == 2 && refused.output.isEmpty, "\(refused)")
+            #expect(
+                refused.errors == """
+                    mediactl: error: 2 uploads can be resumed
+                    mediactl: hint: specify an ID, or use --all; list them with: mediactl uploads status
+
+                    """
+            )
+        }
+        #expect(try await fixture.sandbox.requests().count == before)
+        let one = try await fixture.runner.run(["uploads", "resume", second] + fixture.login)
+        #expect(one.exitCode == 0, "\(one)")
+        // The other one is the only resumable upload now.
+        let other = try await fixture.runner.run(["uploads", "resume", "--json"] + fixture.login)
+        #expect(try other.records().map { $0["upload_id"] as? String } == [first], "\(other)")
+    }
+
     @Test func withoutResumableUploadsNothingIsResumed() async throws {
         let fixture = try await BatchFixture()
         let none = try await fixture.runner.run(["uploads", "resume"] + fixture.login)
@@ -452,16 +446,7 @@ import Testing
     /// Every upload whose server has no credentials here is reported with its own command, and counted as not started.
     @Test func uploadsWithoutCredentialsAreAllReported() async throws {
         let (fixture, first) = try await interruptedFixture()
-        try await fixture.sandbox.addFaults("tus-patch:stall")
-        let patches = try await fixture.sandbox.requests().count { $0.method == "PATCH" }
-        let child = try fixture.runner.start(
-            ["upload", try fixture.file("b.mp4", byteCount: 500_000), "--transport", "tus", "--json"] + fixture.login
-        )
-        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } > patches }
-        child.signal(SIGINT)
-        let item = try #require(try await child.finish().records().first)
-        let second = try #require(item["upload_id"] as? String)
-        try await fixture.sandbox.clearFaults()
+        let second = try await interruptedUpload("b.mp4", in: fixture)
         // The password belongs to another server.
         var runner = fixture.runner
         runner.environment["MEDIACTL_SERVER"] = "http://127.0.0.1:9"

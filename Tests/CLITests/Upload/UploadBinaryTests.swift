@@ -6,52 +6,32 @@ import Testing
 
 /// The built program against the real sandbox: files are uploaded and read back.
 @Suite(.prompt) struct UploadBinaryTests {
-    /// A program, a server and a file to upload.
-    private struct Fixture {
-        let runner: BinaryRunner
-        let sandbox: SandboxProcess
-        let file: String
-        let login: [String]
-
-        init(faults: [String] = []) async throws {
-            let batch = try await BatchFixture(faults: faults)
-            (runner, sandbox, login) = (batch.runner, batch.sandbox, batch.login)
-            file = try batch.file("clip.mp4", byteCount: 26_182)
-        }
-
-        var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
-
-        func posts() async throws -> Int {
-            try await sandbox.requests().count { $0.method == "POST" && !$0.path.contains("__sandbox") }
-        }
-    }
-
     @Test func uploadListDelete() async throws {
-        let fixture = try await Fixture()
-        let upload = try await fixture.runner.run(["upload", fixture.file, "--label", "One"] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4", byteCount: 26_182)
+        let upload = try await fixture.upload([file, "--label", "One"])
         #expect(upload.exitCode == 0)
         #expect(upload.lines.count == 3)
-        #expect(upload.lines[0] == "uploaded \(fixture.file) as 1 (26.2 kB, checksum matches)")
+        #expect(upload.lines[0] == "uploaded \(file) as 1 (26.2 kB, checksum matches)")
         #expect(upload.lines[1].hasPrefix("  \(fixture.sandbox.baseURL)/video/"))
         #expect(upload.lines[2] == "  to delete: mediactl uploads delete 1 --server \(fixture.sandbox.baseURL)")
         #expect(upload.errors.isEmpty)
 
         let list = try await fixture.runner.run(["uploads", "list"])
         #expect(list.lines.count == 2)
-        #expect(list.lines[1].contains("One") && list.lines[1].hasSuffix(fixture.scope))
+        #expect(list.lines[1].contains("One") && list.lines[1].hasSuffix(fixture.sandbox.scope))
 
         let delete = try await fixture.runner.run(["uploads", "delete", "1", "--user", "uploader", "--yes"])
         #expect(delete.exitCode == 0)
-        #expect(delete.output == "deleted 1 \"One\" from \(fixture.scope)\n")
+        #expect(delete.output == "deleted 1 \"One\" from \(fixture.sandbox.scope)\n")
         #expect(try await fixture.runner.run(["uploads", "list", "-q"]).output.isEmpty)
     }
 
     @Test func everyRecordOfARealRunHasTheDocumentedShape() async throws {
-        let fixture = try await Fixture()
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
         let commands: [(schema: String, arguments: [String])] = [
-            ("upload", ["upload", fixture.file, "/no/such.mp4", "--progress-events"] + fixture.login),
-            ("upload", ["upload", fixture.file, "--dry-run"] + fixture.login),
-            ("upload", ["upload", fixture.file] + fixture.login), ("uploads-list", ["uploads", "list"]),
+            ("upload", ["upload", file, "/no/such.mp4", "--progress-events"] + fixture.login),
+            ("upload", ["upload", file, "--dry-run"] + fixture.login),
+            ("upload", ["upload", file] + fixture.login), ("uploads-list", ["uploads", "list"]),
             ("uploads-show", ["uploads", "show", "1", "--show-token"]), ("uploads-show", ["uploads", "show", "7"]),
             ("uploads-status", ["uploads", "status"]),
             ("uploads-delete", ["uploads", "delete", "1", "--dry-run"]),
@@ -60,9 +40,7 @@ import Testing
         ]
         for (schema, arguments) in commands {
             let result = try await fixture.runner.run(arguments + ["--json"])
-            for line in result.lines {
-                try JSONSchemaTests.expectExactShape(line, schema: schema)
-            }
+            try result.expectShapes(schema)
             let lasts = result.lines.filter { $0.contains(#""type":"summary""#) || $0.contains(#""type":"error""#) }
             #expect(lasts == [result.lines.last], "\(arguments)")
             let last = try result.records("summary").last ?? result.records("error").last
@@ -71,8 +49,8 @@ import Testing
     }
 
     @Test func tokensAreShownOnlyOnRequest() async throws {
-        let fixture = try await Fixture()
-        let upload = try await fixture.runner.run(["upload", fixture.file, "--json", "-vv"] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
+        let upload = try await fixture.upload([file, "--json", "-vv"])
         let shown = try await fixture.runner.run(["uploads", "show", "1", "--show-token", "--json"])
         let token = try #require(try shown.records().first?["delete_token"] as? String)
         #expect(token.count == 64)
@@ -84,17 +62,17 @@ import Testing
     }
 
     @Test func duplicateFromHereIsDeletable() async throws {
-        let fixture = try await Fixture()
-        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
-        let before = try await fixture.posts()
-        let again = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
+        _ = try await fixture.upload([file])
+        let before = try await fixture.sandbox.posts()
+        let again = try await fixture.upload([file])
         #expect(again.exitCode == 0)
-        #expect(again.lines.first == "\(fixture.file): already in this event as 1")
-        #expect(try await fixture.posts() == before)
+        #expect(again.lines.first == "\(file): already in this event as 1")
+        #expect(try await fixture.sandbox.posts() == before)
     }
 
     @Test func standardInputIsUploadedUnderItsName() async throws {
-        let fixture = try await Fixture()
+        let fixture = try await BatchFixture()
         let child = try fixture.runner.start(["upload", "-", "--stdin-name", "piped.mp4", "--json"] + fixture.login)
         child.write(String(repeating: "x", count: 100_000))
         child.closeInput()
@@ -105,17 +83,17 @@ import Testing
     }
 
     @Test func closedOutputDoesNotAbortAnUpload() async throws {
-        let fixture = try await Fixture()
-        let result = try await fixture.runner.run(["upload", fixture.file] + fixture.login, streams: .closedOutput)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
+        let result = try await fixture.runner.run(["upload", file] + fixture.login, streams: .closedOutput)
         #expect(result.exitCode == 0)
         #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
     @Test func terminalShowsProgressAndErasesIt() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4", faults: ["upload:delay-response=600"])
         var runner = fixture.runner
         runner.environment["TERM"] = "xterm"
-        let child = try runner.start(["upload", fixture.file] + fixture.login, streams: .terminal(columns: 100))
+        let child = try runner.start(["upload", file] + fixture.login, streams: .terminal(columns: 100))
         try await child.signal(SIGUSR1, after: "server is processing")
         try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
@@ -126,8 +104,8 @@ import Testing
     }
 
     @Test func traceShowsRequestsAndNoSecrets() async throws {
-        let fixture = try await Fixture()
-        let result = try await fixture.runner.run(["upload", fixture.file, "-v"] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
+        let result = try await fixture.upload([file, "-v"])
         let posts = result.errors.split(separator: "\n").filter {
             $0.contains("trace: POST \(fixture.sandbox.baseURL)/")
         }
@@ -138,9 +116,9 @@ import Testing
     }
 
     @Test func statusSignalIsHandledEvenWhenQuiet() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4", faults: ["upload:delay-response=600"])
         let child = try fixture.runner.start(
-            ["upload", fixture.file, "-q", "--json", "--progress-events"] + fixture.login
+            ["upload", file, "-q", "--json", "--progress-events"] + fixture.login
         )
         try await child.signal(SIGUSR1, after: #""phase":"processing""#)
         try await child.wait(for: "server is processing (")
@@ -151,9 +129,9 @@ import Testing
     }
 
     @Test func pathsNeedNotBeUTF8() async throws {
-        let fixture = try await Fixture()
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
         let name = Array(fixture.runner.home.path.utf8) + [0x2f, 0x61, 0xff] + Array(".mp4".utf8)
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: fixture.file))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
         let descriptor = (name + [0]).withUnsafeBytes { path in
             path.bindMemory(to: CChar.self).baseAddress.map { open($0, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) } ?? -1
         }
@@ -167,8 +145,8 @@ import Testing
     }
 
     @Test func hangupDuringADeletionWaitsForItsResponse() async throws {
-        let fixture = try await Fixture(faults: ["delete:delay-response=600"])
-        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4", faults: ["delete:delay-response=600"])
+        _ = try await fixture.upload([file])
         let child = try fixture.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])
         try await fixture.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 2 }
         child.signal(SIGHUP)
@@ -181,16 +159,14 @@ import Testing
     }
 
     @Test func clearListsTheExistingHosts() async throws {
-        let fixture = try await Fixture()
-        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
+        _ = try await fixture.upload([file])
         let nothing = try await fixture.runner.run(["uploads", "clear", "--server", "nohost", "--yes"])
         #expect(nothing.exitCode == 0 && nothing.output.isEmpty)
-        #expect(
-            nothing.errors
-                == "mediactl: warning: no stored delete tokens for nohost; hosts with stored tokens: \(fixture.scope)\n"
-        )
+        let warning = "no stored delete tokens for nohost; hosts with stored tokens: \(fixture.sandbox.scope)"
+        #expect(nothing.errors == "mediactl: warning: \(warning)\n")
         let declined = try fixture.runner.start(
-            ["uploads", "clear", "--server", fixture.scope],
+            ["uploads", "clear", "--server", fixture.sandbox.scope],
             streams: .terminal(columns: 80)
         )
         try await declined.respond(to: "Remove the tokens?", with: "n\n")
@@ -201,8 +177,8 @@ import Testing
 
     /// SQLite writes to a moved database as before; the next command opens a different one.
     @Test func aTokenIsKeptIfTheStoreIsMovedDuringTheUpload() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
-        let child = try fixture.runner.start(["upload", fixture.file] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4", faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", file] + fixture.login)
         try await fixture.sandbox.waitForRequests { $0.contains { $0.method == "POST" } }
         let store = fixture.runner.home.file("data/mediactl/tokens.sqlite")
         for suffix in ["", "-wal", "-shm"] {
@@ -218,34 +194,32 @@ import Testing
 
     /// Without `--server`, the printed command would delete a file with the same ID on the configured server.
     @Test func aHintOfStatusNamesTheServerOfTheUpload() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
-        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4", faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", file, "--json", "--progress-events"] + fixture.login)
         try await child.signal(SIGKILL, after: #""phase":"processing""#)
         #expect(try await child.finish().signal == SIGKILL)
         let other = try await SandboxProcess.start()
-        let netrc = try fixture.runner.home.write("netrc", "machine 127.0.0.1 login uploader password uploader\n".utf8)
-        chmod(netrc, 0o600)
         let status = try await fixture.runner.run(
             ["uploads", "status"],
-            extra: ["MEDIACTL_SERVER": other.baseURL, "MEDIACTL_PASSWORD": "", "NETRC": netrc]
+            extra: ["MEDIACTL_SERVER": other.baseURL, "MEDIACTL_PASSWORD": "", "NETRC": try fixture.netrc()]
         )
         #expect(status.exitCode == 11, "\(status)")
         #expect(status.errors.contains("delete 1 --as-admin --server \(fixture.sandbox.baseURL)\n"), "\(status)")
     }
 
     @Test func clearRemovesTheRecordsOfDeletedTokens() async throws {
-        let fixture = try await Fixture()
-        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4")
+        _ = try await fixture.upload([file])
         #expect(try await fixture.runner.run(["uploads", "delete", "1", "--yes"] + fixture.login).exitCode == 0)
-        let clear = ["uploads", "clear", "--server", fixture.scope, "--yes"]
-        let records = "the records of deleted tokens and finished uploads for \(fixture.scope)"
+        let clear = ["uploads", "clear", "--server", fixture.sandbox.scope, "--yes"]
+        let records = "the records of deleted tokens and finished uploads for \(fixture.sandbox.scope)"
         #expect(try await fixture.runner.run(clear + ["--dry-run"]).output == "\(records) would be removed\n")
         #expect(try await fixture.runner.run(clear).output == "removed \(records)\n")
         #expect(try await fixture.runner.run(clear).output.isEmpty)
     }
 
     @Test func loosePermissionsAreReportedOnce() async throws {
-        let fixture = try await Fixture()
+        let fixture = try await BatchFixture()
         _ = try await fixture.runner.run(["uploads", "list"])
         chmod(fixture.runner.home.file("data/mediactl"), 0o755)
         let result = try await fixture.runner.run(["uploads", "list", "-q"])
@@ -253,8 +227,8 @@ import Testing
     }
 
     @Test func statusResolvesUploadsOfAKilledProcess() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
-        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
+        let (fixture, file) = try await BatchFixture.withFile("clip.mp4", faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", file, "--json", "--progress-events"] + fixture.login)
         try await child.signal(SIGKILL, after: #""phase":"processing""#)
         #expect(try await child.finish().signal == SIGKILL)
         let before = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
@@ -264,10 +238,9 @@ import Testing
         #expect(after.lines.first?.hasSuffix(#""type":"start","items":1,"dry_run":false}"#) == true)
         #expect(after.lines.dropFirst().first?.contains(#""state":"token_lost""#) == true)
         #expect(
-            after.errors.contains("mediactl: note: checking whether \(fixture.sandbox.baseURL) has \"\(fixture.file)\"")
+            after.errors.contains("mediactl: note: checking whether \(fixture.sandbox.baseURL) has \"\(file)\"")
         )
-        for line in before.lines + after.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
-        }
+        try before.expectShapes("uploads-status")
+        try after.expectShapes("uploads-status")
     }
 }

@@ -14,9 +14,7 @@ import Testing
         #expect(result.exitCode == 0)
         let record = try #require(try result.records("verification").first)
         #expect(record["asked"] as? Bool == true && record["confirmed"] as? Int == 3)
-        for line in result.lines where line.contains(#""type":"verification""#) {
-            try JSONSchemaTests.expectExactShape(line, schema: "upload")
-        }
+        try result.expectShapes("upload")
         let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(items.allSatisfy { $0["verified"] as? Bool == true })
         #expect(result.errors.contains("3 of 3 files on the server, 3 verified by its listing"))
@@ -68,7 +66,7 @@ import Testing
         _ = try await fixture.upload(files + ["--report", report])
         let good = try await fixture.runner.run(["uploads", "verify", "--json"] + fixture.login)
         #expect(good.exitCode == 0)
-        for line in good.lines { try JSONSchemaTests.expectExactShape(line, schema: "uploads-verify") }
+        try good.expectShapes("uploads-verify")
         // An administrator deletes one of the files.
         let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         let lost = try #require(items[1]["file_id"] as? Int)
@@ -102,9 +100,7 @@ import Testing
         #expect(refused.errors.contains("no credentials for \(fixture.sandbox.baseURL)"))
         let hint = "mediactl: hint: mediactl uploads verify --report \(report) --server \(fixture.sandbox.baseURL)\n"
         #expect(refused.errors.contains(hint))
-        let netrc = try fixture.runner.home.write("netrc", "machine 127.0.0.1 login uploader password uploader\n".utf8)
-        chmod(netrc, 0o600)
-        runner.environment["NETRC"] = netrc
+        runner.environment["NETRC"] = try fixture.netrc()
         let result = try await runner.run(command)
         #expect(result.exitCode == 0 && result.output == "the server lists 1 of 1 upload in its event\n")
         let other = try await runner.run(command + ["--server", "http://127.0.0.1:9"])

@@ -25,10 +25,8 @@ import Testing
         let json = try await fixture.upload([file, "--dry-run", "--json", "--transport", "tus"])
         let item = try #require(try json.records().first)
         #expect(item["planned_transport"] as? String == "tus" && item["transport"] is NSNull)
-        for line in json.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "upload")
-        }
-        #expect(try await fixture.posts() == 0)
+        try json.expectShapes("upload")
+        #expect(try await fixture.sandbox.posts() == 0)
     }
 
     @Test func jobsMayDirectlyFollowTheShortOption() async throws {
@@ -56,7 +54,7 @@ import Testing
             #expect(result.exitCode == 2 && result.errors.contains("at most 255 are allowed"))
             #expect(result.errors.contains("hint: set it with \(flag)") && !result.errors.contains("later"))
         }
-        #expect(try await fixture.posts() == 0)
+        #expect(try await fixture.sandbox.posts() == 0)
     }
 
     // MARK: Uploaded files
@@ -66,28 +64,28 @@ import Testing
         let odd = try fixture.file("a.xyz")
         let clip = try fixture.file("b.mp4")
         #expect(try await fixture.upload([clip]).exitCode == 0)
-        let posts = try await fixture.posts()
+        let posts = try await fixture.sandbox.posts()
         // --again sends the file that was uploaded before, and still refuses the unknown extension.
         let again = try await fixture.upload([odd, clip, "--again", "--json"])
         let states = try again.records().map { "\($0["state"] ?? "")" }
         #expect(Set(states) == ["failed", "duplicate"])
-        #expect(try await fixture.posts() == posts + 1)
+        #expect(try await fixture.sandbox.posts() == posts + 1)
         #expect(again.errors.contains("to upload it anyway, add --any-extension"))
         // --any-extension does not send the file that was uploaded before.
         let any = try await fixture.upload([odd, clip, "--any-extension", "--json"])
         let skipped = try any.records().compactMap { $0["skipped"] as? Bool }
         #expect(skipped.contains(true))
-        #expect(try await fixture.posts() == posts + 2)
+        #expect(try await fixture.sandbox.posts() == posts + 2)
     }
 
     @Test func forceMeansBothWithANote() async throws {
         let fixture = try await BatchFixture()
         let clip = try fixture.file("b.mp4")
         #expect(try await fixture.upload([clip]).exitCode == 0)
-        let posts = try await fixture.posts()
+        let posts = try await fixture.sandbox.posts()
         let result = try await fixture.upload([clip, "--force"])
         #expect(result.errors.contains("--force is deprecated; use --any-extension and --again"))
-        #expect(try await fixture.posts() == posts + 1)
+        #expect(try await fixture.sandbox.posts() == posts + 1)
         #expect(!(try await fixture.runner.run(["upload", "--help"]).output.contains("--force")))
     }
 
@@ -326,7 +324,7 @@ import Testing
 
     /// Every command that an upload prints works when it is pasted.
     @Test func printedCommandsFindTheirTokens() async throws {
-        let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])
+        let fixture = try await BatchFixture()
         let settings = try fixture.text("settings.yaml", "")
         let place = ["--data-dir", fixture.runner.home.file("elsewhere"), "--config", settings]
         func run(_ line: Substring, _ more: [String] = []) async throws -> ChildResult {
@@ -340,12 +338,8 @@ import Testing
         #expect(command.hasPrefix("mediactl --data-dir \(place[1]) --config \(settings) uploads delete 1"))
         #expect(try await run(command, ["--yes", "--user", "uploader"]).exitCode == 0)
 
-        let large = ["upload", try fixture.file("b.mp4", byteCount: 1_000_000), "--transport", "tus"]
-        let child = try fixture.runner.start(large + ["--chunk-size", "64K"] + place + fixture.login)
-        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
-        child.signal(SIGINT)
-        let output = try await child.finish().output
-        try await fixture.sandbox.clearFaults()
+        let large = [try fixture.file("b.mp4", byteCount: 1_000_000), "--transport", "tus"]
+        let output = try await fixture.interruptedUpload(large + place + fixture.login).output
         let resumption = try #require(output.firstRange(of: "resume with: ")?.upperBound)
         let status = try await fixture.runner.run(["uploads", "status", "--json"] + place + fixture.login)
         let next = try #require(try status.records().first?["next"] as? String)

@@ -19,9 +19,7 @@ import Testing
         try await child.signal(SIGINT, after: #"/drop/moved.mp4","upload_id""#)
         let result = try await child.finish()
         #expect(result.exitCode == 130)
-        for line in result.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "upload")
-        }
+        try result.expectShapes("upload")
         let last = try #require(result.lines.last)
         #expect(last.contains(#""items":2,"planned":0,"done":2"#) && last.contains(#""signal":"SIGINT""#))
         #expect(try fixture.sandbox.storedFiles().count == 2)

@@ -27,7 +27,7 @@ import Testing
     private func items(_ fixture: FaultFixture, _ line: [String]) async throws -> [[String: Any]] {
         let result = try await fixture.runner.run(["uploads"] + line + ["--json"])
         #expect(result.exitCode == 0, "\(result)")
-        for record in result.lines { try JSONSchemaTests.expectExactShape(record, schema: "uploads-responses") }
+        try result.expectShapes("uploads-responses")
         return try result.records()
     }
 
@@ -63,8 +63,7 @@ import Testing
     @Test func aCheckCountsKeptResponses() async throws {
         let check = { (count: Int) in
             let result = try await fixture.runner.run(["store", "check", "--json"])
-            let line = try #require(result.lines.last)
-            try JSONSchemaTests.expectExactShape(line, schema: "store-check")
+            try result.expectShapes("store-check")
             #expect(try result.records("summary").first?["responses"] as? Int == count, "\(result)")
             let text = try await fixture.runner.run(["store", "check"])
             let words = count == 0 ? "none" : "\(count) kept, see mediactl uploads responses"
@@ -99,7 +98,7 @@ import Testing
         #expect(try fixture.tokens().isEmpty)
         let result = try await fixture.runner.run(["uploads", "adopt", id, "--json"] + Self.server)
         #expect(result.exitCode == 0, "\(result)")
-        for record in result.lines { try JSONSchemaTests.expectExactShape(record, schema: "uploads-adopt") }
+        try result.expectShapes("uploads-adopt")
         #expect(!(result.output + result.errors).contains(Self.token))
         #expect(try fixture.tokens().map(\.token.secret) == [Self.token])
         #expect(try fixture.tokens().map(\.baseURL) == ["https://media.example"])

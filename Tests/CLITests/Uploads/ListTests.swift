@@ -53,9 +53,7 @@ import Testing
             #expect(result.exitCode == 0, "\(result.errors)")
         }
         let list = try await fixture.runner.run(["uploads", "list", "--json"])
-        for line in list.lines {
-            try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
-        }
+        try list.expectShapes("uploads-list")
         let item = try #require(try list.records().first)
         #expect(item["org_name"] as? String == "A B", "as the server has it (trap T27)")
         #expect(item["position"] as? Int == 1 && item["event_id"] is Int && item["mime_type"] as? String == "video/mp4")
@@ -198,9 +196,7 @@ import Testing
         )
         func counts() async throws -> (status: Int?, resume: Int?) {
             let status = try await runner.run(["uploads", "status", "--dry-run", "--json"])
-            for line in status.lines {
-                try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
-            }
+            try status.expectShapes("uploads-status")
             let resume = try await runner.run(["uploads", "resume", "--all", "--dry-run", "--json"])
             return (
                 try status.records("summary").first?["resumable"] as? Int,
