@@ -354,11 +354,19 @@ final class BatchLog: Sendable {
     @Test func slotsAreGrantedInOrderOfRequest() async {
         let slots = TransferSlots(1)
         #expect(await slots.take())
-        async let second = slots.take()
-        await waits(1, slots)
-        slots.giveBack()
-        #expect(await second)
-        slots.giveBack()
+        let granted = Mutex<[Int]>([])
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...3 {
+                group.addTask {
+                    guard await slots.take() else { return }
+                    granted.withLock { $0.append(number) }
+                    slots.giveBack()
+                }
+                await waits(number, slots)
+            }
+            slots.giveBack()
+        }
+        #expect(granted.withLock { $0 } == [1, 2, 3])
         #expect(await slots.take())
     }
 
@@ -366,9 +374,11 @@ final class BatchLog: Sendable {
         let slots = TransferSlots(1)
         #expect(await slots.take())
         async let second = slots.take()
-        await waits(1, slots)
+        async let third = slots.take()
+        await waits(2, slots)
         slots.close()
         #expect(await !second)
+        #expect(await !third)
         slots.giveBack()
         #expect(await !slots.take())
     }

@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import Synchronization
 import TestSupport
 import Testing
 import Tus
@@ -73,22 +74,48 @@ import Tus
         #expect(try await bench.sandbox.requests().contains { $0.status == 429 })
     }
 
-    @Test func aFifthUploadWaits() async throws {
-        let places = TusSlots()
+    /// An upload that is ended twice frees one slot.
+    @Test func aFifthUploadWaits() async {
+        let slots = TusSlots()
         var held: [TusSlot] = []
-        for _ in 0..<TusSlots.limit { held.append(await places.take()) }
-        let fifth = Task { await places.take() }
-        let first = held[0]
+        for _ in 0..<TusSlots.limit { held.append(await slots.take()) }
+        let steps = Mutex<[String]>([])
+        for name in ["fifth", "sixth"] {
+            let next = Task {
+                let slot = await slots.take()
+                steps.withLock { $0.append(name) }
+                return slot
+            }
+            // Without the limit, this upload would get a slot meanwhile.
+            for _ in 0..<100 { await Task.yield() }
+            steps.withLock { $0.append("end") }
+            let ended = held.removeFirst()
+            for _ in 0..<2 { ended.end() }
+            held.append(await next.value)
+        }
+        #expect(steps.withLock { $0 } == ["end", "fifth", "end", "sixth"])
+    }
+
+    @Test func onlyAnUploadOnTheServerIsWaitedFor() async {
+        let slots = TusSlots()
+        let (first, second, third) = (await slots.take(), await slots.take(), await slots.take())
         #expect(await !first.waitForAnother())
-        held[1].noteCreated()
-        let watcher = Task { await first.waitForAnother() }
-        await Task.yield()
-        held[1].end()
-        held[1].end()
-        await fifth.value.end()
-        held[2].noteCreated()
-        held[2].end()
-        _ = await watcher.value
+        third.noteCreated()
+        let hasEnded = Mutex(false)
+        let watcher = Task {
+            let isEnd = await first.waitForAnother()
+            hasEnded.withLock { $0 = true }
+            return isEnd
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!hasEnded.withLock { $0 })
+        // Until the wait has begun, an end is not noticed.
+        while !hasEnded.withLock({ $0 }) {
+            second.noteCreated()
+            second.noteAbandoned()
+            await Task.yield()
+        }
+        #expect(await watcher.value)
     }
 }
 

@@ -387,20 +387,37 @@ import Testing
     @Test func theFirstUploadOfAnEventIsExclusive() async {
         let gate = EventGate()
         #expect(await gate.enter(event) == .alone)
-        async let second = gate.enter(event)
-        gate.leave(event, .assets)
-        #expect(await second == .free)
+        let isStored = Mutex(false)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    #expect(await gate.enter(event) == .free)
+                    #expect(isStored.withLock { $0 })
+                }
+            }
+            // Uploads that do not wait would enter meanwhile.
+            for _ in 0..<100 { await Task.yield() }
+            isStored.withLock { $0 = true }
+            gate.leave(event, .assets)
+        }
         #expect(await gate.enter(event) == .free)
     }
 
     @Test func oldServersGetUploadsOfAnEventInSequence() async {
         let gate = EventGate()
-        #expect(await gate.enter(event) == .alone)
-        gate.leave(event, .sessions)
-        #expect(await gate.enter(event) == .alone)
-        async let waiting = gate.enter(event)
-        gate.leave(event, .sessions)
-        #expect(await waiting == .alone)
+        let running = Mutex((now: 0, most: 0, total: 0))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    #expect(await gate.enter(event) == .alone)
+                    running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.total + 1) }
+                    for _ in 0..<10 { await Task.yield() }
+                    running.withLock { $0.now -= 1 }
+                    gate.leave(event, .sessions)
+                }
+            }
+        }
+        #expect(running.withLock { $0 } == (0, 1, 8))
     }
 
     @Test func otherEventsDoNotWait() async {
@@ -419,9 +436,13 @@ import Testing
     @Test func aClosedGateRejectsAllWaiters() async {
         let gate = EventGate()
         #expect(await gate.enter(event) == .alone)
-        async let waiting = gate.enter(event)
+        async let second = gate.enter(event)
+        async let third = gate.enter(event)
+        // Uploads that do not wait yet would be refused as well.
+        for _ in 0..<100 { await Task.yield() }
         gate.close()
-        #expect(await waiting == .refused)
+        #expect(await second == .refused)
+        #expect(await third == .refused)
         #expect(await gate.enter(event) == .refused)
     }
 
