@@ -78,6 +78,8 @@ import Testing
         #expect(result.state == .failed)
         #expect(result.error?.code == code)
         #expect(result.error?.detail == detail)
+        #expect(bench.server.deletions.count == (path == Self.deletion ? 1 : 0))
+        #expect(bench.server.files.count == 1)
     }
 
     /// A count without IDs is not sufficient; a query confirms that the file was deleted.

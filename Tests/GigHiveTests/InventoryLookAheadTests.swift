@@ -77,11 +77,16 @@ import Testing
     }
 
     @Test func anUploadWhoseBodyWasSentIsNotStopped() async throws {
-        let go = Gate()
-        let requested = Gate()
+        let (sent, listed, go) = (Gate(), Gate(), Gate())
         var bench = try Workbench.overriding { request, _, _, number in
-            if request.path == "/api/uploads.php", number == 2 { go.wait() }
-            if request.path == "/api/uploads/18" { requested.open() }
+            switch request.path {
+            case "/api/uploads.php" where number == 2:
+                sent.open()
+                go.wait()
+            case "/api/uploads/18": sent.wait()
+            case "/db/database.php": listed.open()
+            default: break
+            }
             return false
         }
         #expect(await bench.uploader.upload(try bench.prepare()).state == .done)
@@ -94,8 +99,10 @@ import Testing
                 if case .waitingForToken = event { waiting.withLock { $0 += 1 } }
             }
         }
-        // The body has been sent, and the server is being queried for the copy.
-        #expect(await requested.opened())
+        // The body has been sent, and the last query shows that the server has the file.
+        #expect(await listed.opened())
+        // The response to the query would stop the upload meanwhile.
+        for _ in 0..<1000 { await Task.yield() }
         go.open()
         let result = try await upload.value
         #expect(result.state == .done)

@@ -209,8 +209,10 @@ import Tus
             let rescue = try RescueLog(in: bench.directory).reserve(for: row.uploadID)
             try rescue.begin(status: 401)
         }
-        let result = await bench.uploader.upload(try bench.prepare(path))
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
         #expect(result.state == .done)
+        #expect(!log.contains { if case .waitingForServer = $0 { true } else { false } })
         #expect(bench.rescueFiles.isEmpty)
     }
 

@@ -342,10 +342,16 @@ import Tus
     // MARK: Parts
 
     @Test func partsAreUploadedInParallelAndConcatenated() async throws {
-        var bench = try ResumableBench(try await SandboxProcess.start())
+        let sandbox = try await SandboxProcess.start(faults: ["tus-patch:delay-response=600,times=1"])
+        var bench = try ResumableBench(sandbox)
         bench.options.parallelParts = 3
         let path = try bench.file()
-        let result = await bench.uploader.upload(try bench.prepare(path))
+        let (uploader, upload) = (bench.uploader, try bench.prepare(path))
+        async let pending = uploader.upload(upload)
+        // One part waits for its first response until the others have sent their first chunks.
+        try await sandbox.waitForRequests { Set($0.filter { $0.method == "PATCH" }.map(\.path)).count == 3 }
+        try await sandbox.clearFaults()
+        let result = await pending
         #expect(result.error == nil)
         #expect(result.state == .done)
         #expect(result.isVerified == true)
@@ -454,6 +460,8 @@ import Tus
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.error?.code == .unauthorized)
         #expect(try bench.row() == nil)
+        #expect(try await bench.count("POST", "/") == 0)
+        #expect(try await bench.sandbox.requests().allSatisfy { $0.bodyBytesRead == 0 })
     }
 
     @Test func anExistingFileIsFoundDuringTheTransfer() async throws {

@@ -51,21 +51,24 @@ import Testing
     }
 
     @Test func intentRescueFileAndLockExistBeforeTheFirstByte() async throws {
-        let seen = Mutex<(state: UploadState?, rescueFiles: Int)>((nil, 0))
+        let seen = Mutex<(state: UploadState, rescueFiles: Int, isLocked: Bool)?>(nil)
         let path = Mutex("")
         let bench = try Workbench.overriding { request, _, _, _ in
             if request.path == "/api/uploads.php" {
                 let directory = try DataDirectory.open(path.withLock { $0 })
-                let row = try TokenStore(in: directory).uploads(states: [], host: nil).first
+                let row = try #require(try TokenStore(in: directory).uploads(states: [], host: nil).first)
                 let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
-                seen.withLock { $0 = (row?.state, names.filter { $0.hasPrefix("rescue-") }.count) }
+                let isLocked = try UploadLock.acquire(row.uploadID, in: directory) == nil
+                seen.withLock { $0 = (row.state, names.count { $0.hasPrefix("rescue-") }, isLocked) }
             }
             return false
         }
         path.withLock { $0 = bench.directory.path }
-        _ = await bench.uploader.upload(try bench.prepare())
-        #expect(seen.withLock { $0.state } == .sending)
-        #expect(seen.withLock { $0.rescueFiles } == 1)
+        let result = await bench.uploader.upload(try bench.prepare())
+        let first = try #require(seen.withLock { $0 })
+        #expect(first == (.sending, 1, true))
+        let lock = try UploadLock.acquire(try #require(result.uploadID), in: bench.directory)
+        #expect(lock != nil)
     }
 
     // MARK: Responses
