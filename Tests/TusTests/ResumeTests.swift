@@ -39,14 +39,13 @@ struct ResumeTests {
         #expect(delivery.digest == (try source.digest))
         // A connection that breaks before the first body byte is replaced by libcurl itself.
         if count > 0 { #expect(delivery.retriedFailures == 1) }
-        // At most one chunk was sent again.
+        // At most the part of the chunk that the server does not have was sent again.
         let again = delivery.bytesSent - 5000
-        #expect(again >= 0 && again <= 1000)
+        #expect(again >= 0 && again <= 1000 - (storing ? count : 0))
         for proof in source.proofs {
             #expect(proof == (try source.proof(at: Int(proof.offset))))
         }
-        let after = server.requests.drop { $0.method != "PATCH" }.map(\.method)
-        #expect(count == 0 || after.contains("HEAD"))
+        #expect(count == 0 || server.methods.prefix(5) == ["HEAD", "PATCH", "PATCH", "PATCH", "HEAD"])
     }
 
     @Test("after a lost response to a stored chunk, no byte is sent again")
