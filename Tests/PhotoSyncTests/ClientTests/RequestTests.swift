@@ -152,6 +152,7 @@ struct RequestTests {
             deviceToken: "t"
         )
         #expect(login.apiKey == "k-2" && login.email == "ann@example.test" && login.device?.id == "d-1")
+        #expect(server.requests.count == 1)
         let request = try #require(server.requests.first)
         #expect(request.line == "POST /api/mobile/auth/login")
         #expect(request.values(of: "x-api-key").isEmpty)
