@@ -152,15 +152,18 @@ struct ResumableTests {
 
     // MARK: Clearing
 
-    @Test("clear removes receipts and tus states of finished uploads, and never those in flight")
-    func clearFinished() async throws {
+    @Test(
+        "clear removes finished uploads with their receipts and tus states, and never those in flight",
+        arguments: ["gighive.app", nil] as [String?]
+    )
+    func clearFinished(host: String?) async throws {
         for state in UploadState.allCases {
             let id = uploadID(state)
             try await store.plan(sampleRecord(id, state: state))
             try await store.commit(id, UploadChange(), token: nil, guest: sampleReceipt)
             try await store.save(record(id, tusID: state == .failed || state == .cancelled ? nil : "t1"))
         }
-        _ = try store.clear(host: "gighive.app")
+        _ = try store.clear(host: host)
         for state in UploadState.allCases {
             let id = uploadID(state)
             #expect(try (store.upload(id) == nil) == state.isFinal)

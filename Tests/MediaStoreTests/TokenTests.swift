@@ -76,12 +76,6 @@ struct TokenTests {
         #expect(try store.tokens(host: nil, includeSuperseded: true).count == 1)
     }
 
-    @Test("a token is stored even if the journal has lost its upload")
-    func tokenWithoutUpload() async throws {
-        try await store.commit("u-lost", UploadChange(state: .done), token: sampleEntry())
-        #expect(try store.tokens(host: nil).count == 1)
-    }
-
     // MARK: Removing
 
     @Test("removing an entry removes the superseded rows and keeps other keys")
@@ -123,14 +117,6 @@ struct TokenTests {
         #expect(try store.add(entry))
     }
 
-    @Test("a tombstone does not contain the token")
-    func tombstoneWithoutToken() async throws {
-        _ = try store.add(sampleEntry())
-        try store.remove(sampleEntry())
-        try store.connection.truncateLog()
-        #expect(try tokenBytes(in: fixture) == [])
-    }
-
     // MARK: Clearing
 
     @Test("clearing a host purges its entries and tombstones, but nothing that belongs to another host")
@@ -146,14 +132,6 @@ struct TokenTests {
         #expect(try store.add(removed))
         #expect(try store.clear(host: nil) == 2)
         #expect(try store.tokens(host: nil).isEmpty)
-    }
-
-    @Test("clearing keeps the journal rows of uploads in flight", arguments: UploadState.allCases)
-    func clearKeepsRowsInFlight(state: UploadState) throws {
-        let record = sampleRecord(state: state)
-        try store.insert(record)
-        _ = try store.clear(host: nil)
-        #expect((try store.upload(record.uploadID) == nil) == state.isFinal)
     }
 
     @Test("after clearing, no byte of a token remains in any file, with other connections open")
