@@ -26,14 +26,20 @@ struct BackupTests {
         }
     }
 
+    /// A store with a token, and its backups.
+    private func filled() throws -> (store: TokenStore, backups: StoreBackups) {
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        return (store, StoreBackups(in: fixture.directory))
+    }
+
     private func date(_ day: Int) -> Date { Date(timeIntervalSince1970: 1_900_000_000 + Double(day) * 86_400) }
 
     @Test("a backup is complete, has mode 0600, and opens as a store")
     func content() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
+        let (store, backups) = try filled()
         try store.insert(sampleRecord())
-        let backup = try StoreBackups(in: fixture.directory).create(from: store)
+        let backup = try backups.create(from: store)
         #expect(try permissions(backup.path) == 0o600)
         #expect(try permissions(fixture.directory.file("backups")) == 0o700)
         let other = try StoreFixture()
@@ -46,8 +52,7 @@ struct BackupTests {
 
     @Test("a backup to a user's file has mode 0600, and never replaces one")
     func chosenFile() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
+        let (store, _) = try filled()
         let path = fixture.temporary.file("copy.sqlite")
         try StoreBackups.copy(store, to: path)
         #expect(try permissions(path) == 0o600)
@@ -63,9 +68,7 @@ struct BackupTests {
 
     @Test("the last three backups are kept, one per day")
     func rotation() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
-        let backups = StoreBackups(in: fixture.directory)
+        let (store, backups) = try filled()
         for day in 1...5 {
             #expect(try backups.createIfDue(from: store, now: date(day)) != nil)
             #expect(try backups.createIfDue(from: store, now: date(day)) == nil, "one per day")
@@ -76,9 +79,7 @@ struct BackupTests {
 
     @Test("copies dated in the future are the first to be removed, and do not stop the daily copies")
     func wrongClock() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
-        let backups = StoreBackups(in: fixture.directory)
+        let (store, backups) = try filled()
         for day in 101...103 { _ = try backups.create(from: store, now: date(day)) }
         #expect(try backups.createIfDue(from: store, now: date(1)) != nil)
         #expect(try backups.all(now: date(1)).map(\.createdAt) == [date(1), date(103), date(102)])
@@ -89,9 +90,7 @@ struct BackupTests {
 
     @Test("a copy that was just made is kept, although the others are dated later")
     func clockSetBack() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
-        let backups = StoreBackups(in: fixture.directory)
+        let (store, backups) = try filled()
         for hour in 1...3 { _ = try backups.create(from: store, now: date(1) + Double(hour) * 3600) }
         let backup = try backups.create(from: store, now: date(1))
         #expect(FileManager.default.fileExists(atPath: backup.path))
@@ -107,10 +106,9 @@ struct BackupTests {
 
     @Test("a store of 64 MiB or more is not backed up automatically")
     func largeStore() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
+        let (store, backups) = try filled()
         #expect(truncate(fixture.databasePath, off_t(StoreBackups.largestAutomatic) + 4096) == 0)
-        #expect(try StoreBackups(in: fixture.directory).createIfDue(from: store, now: date(1)) == nil)
+        #expect(try backups.createIfDue(from: store, now: date(1)) == nil)
     }
 
     @Test("an empty store does not replace the backups of one that was lost")
@@ -288,21 +286,19 @@ struct BackupTests {
 
     @Test("a backup that cannot be changed is removed, since it may contain the token")
     func unusableBackup() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
-        let backup = try StoreBackups(in: fixture.directory).create(from: store)
+        let (store, backups) = try filled()
+        let backup = try backups.create(from: store)
         var bytes = try fixture.bytes(backup.path)
         for index in 0..<100 { bytes[index] = 0xA5 }
         try fixture.write(bytes, to: backup.path)
         try store.remove(try #require(store.tokens(host: nil).first))
-        #expect(try StoreBackups(in: fixture.directory).all().isEmpty)
+        #expect(try backups.all().isEmpty)
     }
 
     @Test("a token is not deleted while a backup is being made")
     func mutualExclusion() throws {
-        let store = try fixture.store()
-        _ = try store.add(sampleEntry())
-        let lock = try StoreBackups(in: fixture.directory).lock()
+        let (store, backups) = try filled()
+        let lock = try backups.lock()
         let done = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {
             _ = try? store.clear(host: nil)

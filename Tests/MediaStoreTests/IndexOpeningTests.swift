@@ -122,9 +122,7 @@ struct IndexOpeningTests {
     func readOnly(command: String) throws {
         #expect(chmod(fixture.directory.path, 0o500) == 0)
         defer { chmod(fixture.directory.path, 0o700) }
-        // Without these capabilities root obeys permissions as well.
-        let launcher = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
-        let worker = try WorkerProcess([command, fixture.directory.path], through: launcher)
+        let worker = try WorkerProcess([command, fixture.directory.path], through: WorkerProcess.withoutPrivileges)
         #expect(try worker.line() == "error notWritable")
         #expect(try worker.wait() == 12)
     }

@@ -42,23 +42,17 @@ struct LibraryStoreTests {
         switch damage {
         case .empty: try fixture.write([], to: path)
         case .text: try fixture.write(Array(String(repeating: "no database\n", count: 500).utf8), to: path)
-        case .foreign: try change(path, "CREATE TABLE t (x)")
+        case .foreign: try fixture.execute("CREATE TABLE t (x)", at: path)
         case .tokens:
             _ = try fixture.store()
             try FileManager.default.moveItem(atPath: fixture.databasePath, toPath: path)
         case .newer:
             _ = try library()
-            try change(path, "PRAGMA user_version = 7")
+            try fixture.execute("PRAGMA user_version = 7", at: path)
         }
         let before = try fixture.bytes(path)
         #expect(try storeErrorKind { _ = try library() } == (damage == .newer ? .newerVersion : .corrupt))
         #expect(try fixture.bytes(path) == before)
-    }
-
-    private func change(_ path: String, _ sql: String) throws {
-        let database = try fixture.rawDatabase(path)
-        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try database.close()
     }
 
     // MARK: Logins

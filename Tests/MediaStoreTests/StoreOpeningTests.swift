@@ -35,7 +35,7 @@ struct StoreOpeningTests {
     func umask(mask: String) throws {
         let path = fixture.temporary.file("below/data")
         let shell = ["sh", "-c", "umask \(mask); exec \"$@\"", "sh"]
-        let worker = try WorkerProcess(["fill", path, "1"], through: Self.withoutPrivileges + shell)
+        let worker = try WorkerProcess(["fill", path, "1"], through: WorkerProcess.withoutPrivileges + shell)
         #expect(try worker.wait() == 0)
         #expect(try permissions(path) == 0o700)
         #expect(try permissions(path + "/tokens.sqlite") == 0o600)
@@ -83,11 +83,11 @@ struct StoreOpeningTests {
         case .empty: try fixture.write([], to: path)
         case .text: try fixture.write(Array(String(repeating: "not a database\n", count: 1000).utf8), to: path)
         case .logWithoutDatabase: try fixture.write([1, 2, 3], to: path + "-wal")
-        case .foreign: try changeDatabase(path, "CREATE TABLE t (x); PRAGMA application_id = 42")
-        case .unmarked: try changeDatabase(path, "CREATE TABLE t (x)")
+        case .foreign: try fixture.execute("CREATE TABLE t (x); PRAGMA application_id = 42")
+        case .unmarked: try fixture.execute("CREATE TABLE t (x)")
         case .newer:
             try fillAndClose(fixture)
-            try changeDatabase(path, "PRAGMA user_version = \(StoreSchema.tokens.migrations.count + 1)")
+            try fixture.execute("PRAGMA user_version = \(StoreSchema.tokens.migrations.count + 1)")
         case .truncated:
             try fillAndClose(fixture)
             try fixture.write(Array(try fixture.bytes(path).dropLast(5000)), to: path)
@@ -102,12 +102,6 @@ struct StoreOpeningTests {
     private func fillAndClose(_ fixture: StoreFixture) throws {
         let store = try fixture.store()
         for fileID in 1...100 { _ = try store.add(sampleEntry(fileID: Int64(fileID))) }
-    }
-
-    private func changeDatabase(_ path: String, _ sql: String) throws {
-        let database = try DatabaseQueue(path: path)
-        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try database.close()
     }
 
     @Test("a link in place of the database is refused", arguments: ["tokens.sqlite", "tokens.sqlite-wal"])
@@ -147,15 +141,9 @@ struct StoreOpeningTests {
         }
         #expect(chmod(fixture.directory.path, 0o500) == 0)
         defer { chmod(fixture.directory.path, 0o700) }
-        let worker = try WorkerProcess(["open", fixture.directory.path], through: Self.withoutPrivileges)
+        let worker = try WorkerProcess(["open", fixture.directory.path], through: WorkerProcess.withoutPrivileges)
         #expect(try worker.line() == "error notWritable")
         #expect(try worker.wait() == 12)
-    }
-
-    /// Starts a program that obeys file permissions even if the tests are run by root: without these capabilities
-    /// root is an ordinary owner of its files.
-    private static var withoutPrivileges: [String] {
-        geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
     }
 
     @Test(

@@ -148,7 +148,7 @@ struct CaptureRecordTests {
     }
 
     private func change(_ sql: String) throws {
-        try fixture.rawDatabase(fixture.directory.file("library.sqlite")).write { try $0.execute(sql: sql) }
+        try fixture.execute(sql, at: fixture.directory.file("library.sqlite"))
     }
 
     private func capture(_ number: Int, at seconds: Double, hash: Character = "a") -> CaptureRecord {

@@ -219,8 +219,8 @@ struct CounterFileTests {
         let counters = fixture.directory.file("capture-counters")
         #expect(chmod(counters, 0o500) == 0)
         defer { chmod(counters, 0o700) }
-        let launcher = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
-        let worker = try WorkerProcess(["counters", fixture.directory.path, Self.device, "1"], through: launcher)
+        let command = ["counters", fixture.directory.path, Self.device, "1"]
+        let worker = try WorkerProcess(command, through: WorkerProcess.withoutPrivileges)
         #expect(try worker.line() == "error notWritable")
         #expect(try fixture.bytes(path) == Array("8\n".utf8))
     }

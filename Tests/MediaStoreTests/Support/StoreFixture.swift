@@ -27,8 +27,8 @@ struct StoreFixture {
     }
 
     /// Changes the database as another program would.
-    func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
-        let database = try rawDatabase()
+    func execute(_ sql: String, _ arguments: StatementArguments = [], at path: String? = nil) throws {
+        let database = try rawDatabase(path)
         try database.write { try $0.execute(sql: sql, arguments: arguments) }
         try database.close()
     }

@@ -14,6 +14,12 @@ struct WorkerProcess {
 
     static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
 
+    /// Starts a program that obeys file permissions even if the tests are run by root: without these capabilities, root
+    /// is an ordinary owner of its files.
+    static var withoutPrivileges: [String] {
+        geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
+    }
+
     static var executable: String { Bundle.main.bundleURL.appendingPathComponent("store-worker").path }
 
     var identifier: Int32 { process.processID }
