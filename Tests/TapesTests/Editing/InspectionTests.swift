@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import MediaSystem
 import TestSupport
 import Testing
 
@@ -170,7 +171,7 @@ struct InspectionTests {
 
     @Test("the current directory is the same for the system and the program")
     func currentDirectory() throws {
-        #expect(AbsolutePath.currentDirectory == Array(FileManager.default.currentDirectoryPath.utf8))
+        #expect(CurrentDirectory.path == Array(FileManager.default.currentDirectoryPath.utf8))
     }
 
     // MARK: Live photos
