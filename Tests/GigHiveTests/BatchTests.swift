@@ -354,7 +354,7 @@ final class BatchLog: Sendable {
     @Test func slotsAreGrantedInOrderOfRequest() async {
         let slots = TransferSlots(1)
         #expect(await slots.take())
-        let granted = Mutex<[Int]>([])
+        let granted = Locked<[Int]>([])
         await withTaskGroup(of: Void.self) { group in
             for number in 1...3 {
                 group.addTask {

@@ -79,7 +79,7 @@ import Tus
         let slots = TusSlots()
         var held: [TusSlot] = []
         for _ in 0..<TusSlots.limit { held.append(await slots.take()) }
-        let steps = Mutex<[String]>([])
+        let steps = Locked<[String]>([])
         for name in ["fifth", "sixth"] {
             let next = Task {
                 let slot = await slots.take()

@@ -1,7 +1,6 @@
 import Foundation
 import MediaStore
 import MediaTransport
-import Synchronization
 import TestSupport
 import Testing
 
@@ -387,7 +386,7 @@ import Testing
     @Test func theFirstUploadOfAnEventIsExclusive() async {
         let gate = EventGate()
         #expect(await gate.enter(event) == .alone)
-        let isStored = Mutex(false)
+        let isStored = Locked(false)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
@@ -405,7 +404,7 @@ import Testing
 
     @Test func oldServersGetUploadsOfAnEventInSequence() async {
         let gate = EventGate()
-        let running = Mutex((now: 0, most: 0, total: 0))
+        let running = Locked((now: 0, most: 0, total: 0))
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {

@@ -6,15 +6,15 @@ internal import Foundation
 /// threads in real contention are reported as a race. `NSLock` is a pthread mutex, which the sanitizer supports.
 ///
 /// `@unchecked Sendable`: `value` is accessed only with `lock` held.
-final class Locked<Value: Sendable>: @unchecked Sendable {
+package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         self.value = value
     }
 
-    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         lock.lock()
         defer { lock.unlock() }
         return try body(&value)
