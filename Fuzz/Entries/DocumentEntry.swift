@@ -62,7 +62,7 @@ internal import MediaCore
                 _ = glob.matches(Array((lines.count > 1 ? lines[1] : "").utf8.prefix(1000)))
             }
             if let template = try? LabelTemplate(pattern) {
-                _ = template.label(.init(path: Array("clips/a.mp4".utf8), eventDate: "2026-06-13", number: 1))
+                _ = template.label(path: Array("clips/a.mp4".utf8), eventDate: "2026-06-13", number: 1)
             }
             _ = UserDirectories.pictures(in: bytes, home: Array("/home/ann".utf8))
             return nil
