@@ -261,6 +261,8 @@ import Testing
         #expect(result.state == state)
         #expect(result.error == nil)
         #expect(result.warnings == [.noDeleteToken])
+        #expect(!result.hasDeleteToken)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
         #expect(try bench.row()?.state == state)
     }
 

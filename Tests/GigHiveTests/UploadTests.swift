@@ -232,17 +232,6 @@ import Testing
         #expect(listings.allSatisfy { $0.query.contains("view=event") && $0.query.contains("t=") })
     }
 
-    @Test func aSuccessWithoutTokenIsAWarning() async throws {
-        let bench = try Workbench { request, connection, server, _ in
-            try connection.respond(201, server.store(request.fileContent).responseWithoutToken)
-        }
-        let result = await bench.uploader.upload(try bench.prepare())
-        #expect(result.state == .done)
-        #expect(result.warnings == [.noDeleteToken])
-        #expect(!result.hasDeleteToken)
-        #expect(try bench.store.tokens(host: nil).isEmpty)
-    }
-
     @Test(arguments: [201, 409, 500]) func bytesWithAStoredTokenAreADeletableDuplicate(_ status: Int) async throws {
         let bench = try Workbench.overriding { request, connection, server, number in
             guard request.path == "/api/uploads.php", number > 1, let file = server.files.first else {
