@@ -5,62 +5,7 @@ import Testing
 
 @testable import GigHive
 
-/// The events of a batch, in order.
-final class BatchLog: Sendable {
-    private struct State {
-        var lines: [String] = []
-        var ends: [Int: UploadResult] = [:]
-        var isBusy = false
-    }
-
-    private let state = Mutex(State())
-    let overlaps = Atomic(0)
-
-    func note(_ event: UploadBatch.Event) {
-        let isFirst = state.withLock { state in
-            defer { state.isBusy = true }
-            return !state.isBusy
-        }
-        if !isFirst {
-            overlaps.add(1, ordering: .relaxed)
-        }
-        state.withLock { state in
-            switch event {
-            case .began(let index): state.lines.append("began \(index)")
-            case .upload: break
-            case .withdrew(let index): state.lines.append("withdrew \(index)")
-            case .ended(let index, let result):
-                state.lines.append("ended \(index)")
-                state.ends[index] = result
-            }
-            state.isBusy = false
-        }
-    }
-
-    var lines: [String] { state.withLock { $0.lines } }
-    var begun: [Int] { lines.filter { $0.hasPrefix("began") }.compactMap { Int($0.dropFirst(6)) } }
-    var ended: [Int] { lines.filter { $0.hasPrefix("ended") }.compactMap { Int($0.dropFirst(6)) } }
-    var withdrawn: [Int] { lines.filter { $0.hasPrefix("withdrew") }.compactMap { Int($0.dropFirst(9)) } }
-    subscript(index: Int) -> UploadResult? { state.withLock { $0.ends[index] } }
-}
-
 @Suite(.prompt) struct BatchTests {
-    private func run(
-        _ bench: Workbench,
-        _ items: [UploadBatch.Item],
-        _ options: UploadBatch.Options = UploadBatch.Options(),
-        control: BatchControl = BatchControl(),
-        also: @escaping @Sendable (UploadBatch.Event) -> Void = { _ in }
-    ) async -> BatchLog {
-        let log = BatchLog()
-        await UploadBatch(uploader: bench.uploader, options: options).run(items, control: control) { event in
-            log.note(event)
-            also(event)
-        }
-        #expect(log.overlaps.load(ordering: .relaxed) == 0)
-        return log
-    }
-
     private func refused(_ bench: Workbench) -> UploadBatch.Item {
         var result = UploadResult(path: Array("x.txt".utf8), fileName: "x.txt", server: bench.host, state: .failed)
         result.error = GigHiveError(.unknownExtension)
@@ -87,10 +32,8 @@ final class BatchLog: Sendable {
     )
     func filesAreStartedInOrder(_ order: UploadBatch.Order, _ expected: [Int]) async throws {
         let bench = try Workbench(try FakeGigHive())
-        let items: [UploadBatch.Item] = try ["bb", "dddd", "b", "cccc"].enumerated().map { index, content in
-            .ready(try bench.prepare(content, name: "\(index).mp4"))
-        }
-        let log = await run(bench, items, UploadBatch.Options(order: order))
+        let items = try bench.items(["bb", "dddd", "b", "cccc"])
+        let log = await bench.uploader.batch(items, UploadBatch.Options(order: order))
         #expect(log.begun == expected)
         #expect(log.ended == expected)
         #expect(bench.server.uploads.count == 4)
@@ -98,17 +41,15 @@ final class BatchLog: Sendable {
 
     @Test func aRejectedItemIsReportedInOrder() async throws {
         let bench = try Workbench(try FakeGigHive())
-        let items: [UploadBatch.Item] = [
-            .ready(try bench.prepare("a", name: "a.mp4")), refused(bench),
-            .ready(try bench.prepare("b", name: "b.mp4")),
-        ]
-        let log = await run(bench, items)
+        var items = try bench.items(2)
+        items.insert(refused(bench), at: 1)
+        let log = await bench.uploader.batch(items)
         #expect(log.lines == ["began 0", "ended 0", "ended 1", "began 2", "ended 2"])
         #expect(log[1]?.error?.code == .unknownExtension)
     }
 
     @Test func anEmptyBatchFinishes() async throws {
-        #expect(await run(try Workbench(try FakeGigHive()), []).lines.isEmpty)
+        #expect(try await Workbench(FakeGigHive()).uploader.batch([]).lines.isEmpty)
     }
 
     @Test(arguments: [1, 3, 8]) func theNumberOfParallelTransfersIsTheNumberOfJobs(_ jobs: Int) async throws {
@@ -132,7 +73,7 @@ final class BatchLog: Sendable {
         let items: [UploadBatch.Item] = try (10..<22).map { number in
             .ready(try bench.prepare("\(number)", name: "\(number).mp4", date: "2026-03-\(number)"))
         }
-        let log = await run(bench, items, UploadBatch.Options(jobs: jobs))
+        let log = await bench.uploader.batch(items, UploadBatch.Options(jobs: jobs))
         #expect(log.ended.sorted() == Array(0..<12))
         #expect(running.withLock { $0.most } == jobs)
         #expect(bench.rescueFiles.isEmpty)
@@ -147,7 +88,7 @@ final class BatchLog: Sendable {
         let ended = Atomic(0)
         // The other process continues until all other files are finished: if it stopped earlier, the first file might
         // not have been attempted yet.
-        let log = await run(bench, uploads.map { .ready($0) }, UploadBatch.Options(jobs: jobs)) { event in
+        let log = await bench.uploader.batch(uploads.map { .ready($0) }, UploadBatch.Options(jobs: jobs)) { event in
             if case .ended = event, ended.add(1, ordering: .relaxed).newValue == 4 { lock?.release() }
         }
         #expect(log.begun.sorted() == Array(0..<5))
@@ -160,7 +101,7 @@ final class BatchLog: Sendable {
         let uploads = try (0..<3).map { try bench.prepare("\($0)", name: "\($0).mp4") }
         let lock = try UploadOwnership.ofSource(uploads[0], host: bench.host, in: bench.directory)
         defer { lock?.release() }
-        let log = await run(bench, uploads.map { .ready($0) })
+        let log = await bench.uploader.batch(uploads.map { .ready($0) })
         #expect(log.lines == ["began 1", "ended 1", "began 2", "ended 2", "began 0", "ended 0"])
         #expect(log[0]?.error?.code == .uploadInProgress)
         #expect(bench.server.uploads.count == 2)
@@ -170,10 +111,8 @@ final class BatchLog: Sendable {
 
     @Test(arguments: [true, false]) func aFailureStopsABatchOnlyOnRequest(_ failFast: Bool) async throws {
         let bench = try Workbench(try Self.picky())
-        let items: [UploadBatch.Item] = try ["a", "400", "b"].enumerated().map { index, content in
-            .ready(try bench.prepare(content, name: "\(index).mp4"))
-        }
-        let log = await run(bench, items, UploadBatch.Options(failFast: failFast))
+        let items = try bench.items(["a", "400", "b"])
+        let log = await bench.uploader.batch(items, UploadBatch.Options(failFast: failFast))
         #expect(log.ended == (failFast ? [0, 1] : [0, 1, 2]))
         #expect(log[1]?.error?.code == .badRequest)
         #expect(bench.server.uploads.count == (failFast ? 2 : 3))
@@ -182,7 +121,7 @@ final class BatchLog: Sendable {
     @Test func aRejectedItemCountsAsAFailure() async throws {
         let bench = try Workbench(try FakeGigHive())
         let items = [refused(bench), .ready(try bench.prepare())]
-        let log = await run(bench, items, UploadBatch.Options(failFast: true))
+        let log = await bench.uploader.batch(items, UploadBatch.Options(failFast: true))
         #expect(log.lines == ["ended 0"])
         #expect(bench.server.requests.isEmpty)
     }
@@ -194,8 +133,8 @@ final class BatchLog: Sendable {
             try connection.respond(409, #"{"existing_asset_id":7}"#)
             return true
         }
-        let items: [UploadBatch.Item] = try ["a", "b"].map { .ready(try bench.prepare($0, name: "\($0).mp4")) }
-        let log = await run(bench, items, UploadBatch.Options(failFast: true))
+        let items = try bench.items(["a", "b"])
+        let log = await bench.uploader.batch(items, UploadBatch.Options(failFast: true))
         #expect(log[0]?.state == .duplicate)
         #expect(log[1]?.state == .done)
     }
@@ -207,7 +146,7 @@ final class BatchLog: Sendable {
         let upload = try bench.prepare()
         let other = try bench.prepare("other", name: "other.mp4")
         let items: [UploadBatch.Item] = [.ready(upload), .ready(upload), .ready(other), .ready(upload)]
-        let log = await run(bench, items, UploadBatch.Options(jobs: jobs))
+        let log = await bench.uploader.batch(items, UploadBatch.Options(jobs: jobs))
         #expect(log.ended.sorted() == [0, 1, 2, 3])
         #expect(bench.server.uploads.count == 2)
         let results = [0, 1, 3].compactMap { log[$0] }
@@ -222,7 +161,7 @@ final class BatchLog: Sendable {
     @Test func aFailedFileIsNotAttemptedTwice() async throws {
         let bench = try Workbench(try Self.picky())
         let upload = try bench.prepare("400")
-        let log = await run(bench, [.ready(upload), .ready(upload)])
+        let log = await bench.uploader.batch([.ready(upload), .ready(upload)])
         #expect(log[1]?.state == .failed)
         #expect(log[1]?.error?.code == .badRequest)
         #expect(log[1]?.isSkipped == true)
@@ -240,9 +179,9 @@ final class BatchLog: Sendable {
         }
         let path = try bench.file()
         let items: [UploadBatch.Item] = try ["2026-03-01", "2026-03-02", "2026-03-01"].map { date in
-            .ready(try bench.uploader.prepare(path, details: try bench.details(date: date)))
+            .ready(try bench.prepare(path, date: date))
         }
-        let log = await run(bench, items, UploadBatch.Options(jobs: 3))
+        let log = await bench.uploader.batch(items, UploadBatch.Options(jobs: 3))
         #expect([log[0]?.state, log[1]?.state] == [.done, .done])
         #expect(log[2]?.isSkipped == true)
         #expect(bench.server.uploads.count == 2)
@@ -272,9 +211,9 @@ final class BatchLog: Sendable {
     @Test(arguments: Way.allCases) func aGracefulStopWaitsForTheTokenAndStartsNothing(_ way: Way) async throws {
         let slow = Slow()
         let bench = try Workbench(try slow.server())
-        let items: [UploadBatch.Item] = try (0..<3).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        let items = try bench.items(3)
         let control = BatchControl()
-        let batch = Task { await run(bench, items, control: control) }
+        let batch = Task { await bench.uploader.batch(items, control: control) }
         #expect(await slow.reached.opened())
         switch way {
         case .stop: control.stop()
@@ -292,9 +231,9 @@ final class BatchLog: Sendable {
     @Test func abandoningEndsAtOnceWithUnknownOutcomes() async throws {
         let slow = Slow()
         let bench = try Workbench(try slow.server())
-        let items: [UploadBatch.Item] = try (0..<3).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        let items = try bench.items(3)
         let control = BatchControl()
-        let batch = Task { await run(bench, items, control: control) }
+        let batch = Task { await bench.uploader.batch(items, control: control) }
         #expect(await slow.reached.opened())
         control.abandon()
         let log = await batch.value
@@ -307,7 +246,8 @@ final class BatchLog: Sendable {
         let bench = try Workbench(try FakeGigHive())
         let control = BatchControl()
         control.stop()
-        #expect(await run(bench, [refused(bench), .ready(try bench.prepare())], control: control).lines.isEmpty)
+        let items = [refused(bench), .ready(try bench.prepare())]
+        #expect(await bench.uploader.batch(items, control: control).lines.isEmpty)
         #expect(bench.server.requests.isEmpty)
     }
 
@@ -321,8 +261,7 @@ final class BatchLog: Sendable {
         let items: [UploadBatch.Item] = try (0..<60).map { index in
             .ready(try bench.prepare(bench.file("content \(index)", name: "\(index).mp4")))
         }
-        let log = BatchLog()
-        await UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: 6)).run(items) { log.note($0) }
+        let log = await bench.uploader.batch(items, UploadBatch.Options(jobs: 6))
         #expect(log.ended.sorted() == Array(0..<60))
         #expect(log.begun.sorted() == Array(0..<60))
         let results = (0..<60).compactMap { log[$0] }
@@ -336,9 +275,9 @@ final class BatchLog: Sendable {
 
     @Test func aStoreFailureFailsEveryItemAndSendsNothing() async throws {
         let bench = try Workbench(try FakeGigHive())
-        let items: [UploadBatch.Item] = try (0..<4).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        let items = try bench.items(4)
         try bench.execute("CREATE TRIGGER full BEFORE INSERT ON uploads BEGIN SELECT RAISE(ABORT, 'disk full'); END")
-        let log = await run(bench, items, UploadBatch.Options(jobs: 2))
+        let log = await bench.uploader.batch(items, UploadBatch.Options(jobs: 2))
         #expect(log.ended.sorted() == [0, 1, 2, 3])
         #expect((0..<4).allSatisfy { log[$0]?.error?.code == .storeUnusable })
         #expect(bench.server.uploads.isEmpty)

@@ -20,9 +20,7 @@ import Tus
                 )
             )
         }
-        let log = BatchLog()
-        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: jobs))
-        await batch.run(items, onEvent: log.note)
+        let log = await bench.uploader.batch(items, UploadBatch.Options(jobs: jobs))
         return (log, try await mostUnfinished(bench))
     }
 

@@ -101,6 +101,28 @@ final class FakeGigHive: Sendable {
         listener.withLock { $0 = server }
     }
 
+    /// A server with these tus features, which creates one upload, and accepts its bytes without storing them. The
+    /// closure overrides any response.
+    static func withTus(
+        _ features: [String],
+        location: String = "/files/abc",
+        offset: Int = 0,
+        _ override: @escaping Override = { _, _, _, _ in false }
+    ) throws -> FakeGigHive {
+        try FakeGigHive { request, connection, server, number in
+            if try override(request, connection, server, number) { return true }
+            guard request.path.hasPrefix("/files/") else { return false }
+            let version = "Tus-Resumable: 1.0.0"
+            switch request.method {
+            case "OPTIONS": try connection.respond(200, "", headers: [version, "Tus-Version: 1.0.0"] + features)
+            case "POST": try connection.respond(201, "", headers: [version, "Location: \(location)"])
+            default:
+                try connection.respond(200, "", headers: [version, "Upload-Offset: \(offset)", "Upload-Length: 5"])
+            }
+            return true
+        }
+    }
+
     var address: String { listener.withLock { $0?.address ?? "" } }
     func waitUntilIdle() -> Bool { listener.withLock { $0 }?.waitUntilIdle() ?? true }
     var requests: [FakeRequest] { state.withLock { $0.requests } }
@@ -171,7 +193,7 @@ final class FakeGigHive: Sendable {
 }
 
 /// One machine with its own data directory and a fake server.
-struct Workbench {
+struct Workbench: UploadBench {
     let temporary: TemporaryDirectory
     let server: FakeGigHive
     let directory: DataDirectory
@@ -234,33 +256,19 @@ struct Workbench {
 
     var deleter: Deleter { Deleter(client: client, store: store, host: host) }
 
-    /// A file with this content.
-    func file(_ content: String = "abc", name: String = "clip.mp4") throws -> [UInt8] {
-        try Data(content.utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
-        return Array(temporary.file(name).utf8)
-    }
-
-    func details(date: String = "2026-03-01") throws(GigHiveError) -> UploadDetails {
-        try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: "one")
-    }
-
     func prepare(_ content: String = "abc", name: String = "clip.mp4", date: String = "2026-03-01") throws
         -> PreparedUpload
     {
-        try uploader.prepare(try file(content, name: name), details: details(date: date))
+        try prepare(try file(content, name: name), date: date)
     }
 
-    /// The only row in the journal.
-    func row() throws -> UploadRecord? {
-        let rows = try store.uploads(states: [], host: nil)
-        return rows.count == 1 ? rows.first : nil
+    /// One upload for each content, from the files `0.mp4`, `1.mp4` and so on.
+    func items(_ contents: [String]) throws -> [UploadBatch.Item] {
+        try contents.enumerated().map { .ready(try prepare($1, name: "\($0).mp4")) }
     }
 
-    var rescueFiles: [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter {
-            $0.hasPrefix("rescue-")
-        }
-    }
+    /// Uploads of the contents `0`, `1` and so on.
+    func items(_ count: Int) throws -> [UploadBatch.Item] { try items((0..<count).map(String.init)) }
 }
 
 /// SHA-256 of "abc" (FIPS 180-2, the example of appendix B.1).

@@ -32,8 +32,7 @@ import Testing
                 UploadBatch.Item.ready(try bench.prepare("content of \(name)", name: "\(name).mp4"))
             }
             let uploader = try bench.uploader(grouping: timer)
-            let batch = UploadBatch(uploader: uploader, options: UploadBatch.Options(jobs: 4))
-            run = Task { await batch.run(items, control: control) { log.note($0) } }
+            run = Task { _ = await uploader.batch(items, UploadBatch.Options(jobs: 4), control: control, log: log) }
             (self.bench, self.uploader, self.timer) = (bench, uploader, timer)
         }
 
@@ -183,11 +182,8 @@ import Testing
         let directory = try DataDirectory.open(disk.path + "/data")
         let store = try TokenStore(in: directory)
         let uploader = Uploader(client: bench.client, store: store, directory: directory, options: bench.options)
-        let items = try (0..<60).map { number in
-            UploadBatch.Item.ready(try bench.prepare("content \(number)", name: "\(number).mp4"))
-        }
-        let log = BatchLog()
-        await UploadBatch(uploader: uploader, options: UploadBatch.Options(jobs: 8)).run(items) { log.note($0) }
+        let items = try bench.items((0..<60).map { "content \($0)" })
+        let log = await uploader.batch(items, UploadBatch.Options(jobs: 8))
         let results = try (0..<60).map { try #require(log[$0]) }
         let sent = results.count { $0.state == .done || $0.state == .finalized }
         #expect(sent == bench.server.files.count)
@@ -214,14 +210,6 @@ import Testing
         request.fileContent.split(separator: " ").last.flatMap { Int($0) }
     }
 
-    private static func uploadContents(to bench: Workbench, _ jobs: Int) async throws -> BatchLog {
-        let items = try contents.map { UploadBatch.Item.ready(try bench.prepare($0, name: $0 + ".mp4")) }
-        let log = BatchLog()
-        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: jobs))
-        await batch.run(items) { log.note($0) }
-        return log
-    }
-
     /// The server stores every fourth file and closes the connection, or responds with a proxy's status.
     @Test(arguments: [8, 16]) func aStoredFileWhoseResponseIsLostIsNotSentAgain(_ jobs: Int) async throws {
         let bench = try Workbench.overriding(retries: 3) { request, connection, server, _ in
@@ -236,7 +224,7 @@ import Testing
             }
             return true
         }
-        let log = try await Self.uploadContents(to: bench, jobs)
+        let log = await bench.uploader.batch(try bench.items(Self.contents), UploadBatch.Options(jobs: jobs))
         #expect(bench.server.uploads.map(\.fileContent).sorted() == Self.contents.sorted())
         let states = (0..<64).compactMap { log[$0]?.state }
         #expect(states.count { $0 == .done } == 48)
@@ -255,7 +243,7 @@ import Testing
             connection.close()
             return true
         }
-        let log = try await Self.uploadContents(to: bench, jobs)
+        let log = await bench.uploader.batch(try bench.items(Self.contents), UploadBatch.Options(jobs: jobs))
         #expect((0..<64).allSatisfy { log[$0]?.state == .done })
         #expect(bench.server.files.count == 64)
         #expect(lost.withLock { $0.count } == 16)

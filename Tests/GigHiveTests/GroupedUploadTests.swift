@@ -19,10 +19,10 @@ import Testing
 
     @Test func anUploadFinishesOnlyWhenItsTokenIsCommitted() async throws {
         let bench = try Workbench(try FakeGigHive())
-        let batch = UploadBatch(uploader: try bench.uploader(grouping: timer), options: UploadBatch.Options(jobs: 2))
+        let uploader = try bench.uploader(grouping: timer)
         let items = [UploadBatch.Item.ready(try bench.prepare())]
         let log = BatchLog()
-        let run = Task { await batch.run(items) { log.note($0) } }
+        let run = Task { await uploader.batch(items, UploadBatch.Options(jobs: 2), log: log) }
         await waitForTimer()
         // The server has the file, and the response is on the disk.
         #expect(bench.server.files.count == 1)
@@ -31,7 +31,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).isEmpty)
         #expect(log.lines == ["began 0"])
         timer.expire(0)
-        await run.value
+        _ = await run.value
         #expect(log.lines == ["began 0", "ended 0"])
         #expect(log[0]?.state == .done)
         #expect(try bench.store.tokens(host: nil).count == 1)
@@ -42,7 +42,7 @@ import Testing
     func withoutFurtherUploadsATokenIsCommittedAtOnce(_ options: UploadBatch.Options) async throws {
         let bench = try Workbench(try FakeGigHive())
         let items = [UploadBatch.Item.ready(try bench.prepare())]
-        await UploadBatch(uploader: try bench.uploader(grouping: timer), options: options).run(items) { _ in }
+        _ = try await bench.uploader(grouping: timer).batch(items, options)
         #expect(try bench.store.tokens(host: nil).count == 1)
         #expect(timer.count == 0)
     }

@@ -70,15 +70,13 @@ import Testing
 
 @Suite(.prompt) struct InventoryTests {
     private func run(_ bench: SandboxBench, _ uploads: [PreparedUpload], jobs: Int = 4) async -> [UploadResult] {
-        let log = BatchLog()
-        await UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: jobs))
-            .run(uploads.map { .ready($0) }) { log.note($0) }
+        let log = await bench.uploader.batch(uploads.map { .ready($0) }, UploadBatch.Options(jobs: jobs))
         return uploads.indices.compactMap { log[$0] }
     }
 
     /// Requests of a kind since the start.
     private func count(_ sandbox: SandboxProcess, _ method: String, _ prefix: String) async throws -> Int {
-        try await sandbox.requests().filter { $0.method == method && $0.path.hasPrefix(prefix) }.count
+        try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(prefix) }
     }
 
     @Test func aSecondRunSendsNothingAndListsOnce() async throws {
@@ -246,16 +244,6 @@ import Testing
 }
 
 extension SandboxBench {
-    func file(_ content: String, name: String) throws -> [UInt8] {
-        try Data(content.utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
-        return Array(temporary.file(name).utf8)
-    }
-
-    func prepare(_ path: [UInt8], date: String = "2026-03-01") throws -> PreparedUpload {
-        let details = try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: "one")
-        return try uploader.prepare(path, details: details)
-    }
-
     func cache() throws -> HashCache {
         HashCache(directory: temporary.file("cache"))
     }
@@ -268,7 +256,7 @@ extension SandboxBench {
         bench.uploader = Uploader(
             client: client,
             store: store,
-            directory: uploader.directory,
+            directory: directory,
             options: options,
             schedule: uploader.schedule,
             hashes: hashes

@@ -45,7 +45,7 @@ import Testing
         #expect(result.state == .done, "\(String(describing: result.error))")
         #expect(result.uploadID == row.uploadID)
         #expect(result.bytesSent == 640 << 10)
-        #expect(log.contains { if case .restarting = $0 { true } else { false } })
+        #expect(log.restarts.count == 1)
         #expect(try await bench.stored() == [try bench.checksum(path)])
         #expect(try await bench.count("DELETE", "/files/") == 1)
     }

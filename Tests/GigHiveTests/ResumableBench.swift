@@ -12,7 +12,7 @@ import Tus
 @testable import GigHive
 
 /// A machine that uploads to a sandbox in small chunks over tus.
-struct ResumableBench {
+struct ResumableBench: UploadBench {
     static let chunkBytes: Int64 = 64 << 10
 
     let sandbox: SandboxProcess
@@ -80,33 +80,13 @@ struct ResumableBench {
     /// The bench, and a file.
     func withFile() throws -> (bench: ResumableBench, path: [UInt8]) { (self, try file()) }
 
-    func details(label: String = "one", date: String = "2026-03-01") throws(GigHiveError) -> UploadDetails {
-        try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: label)
-    }
-
-    func prepare(_ path: [UInt8], label: String = "one", date: String = "2026-03-01") throws -> PreparedUpload {
-        try uploader.prepare(path, details: try details(label: label, date: date))
-    }
-
     /// As printed by `sha256sum`.
     func checksum(_ path: [UInt8]) throws -> String {
         let result = try ChildProcess.run("sha256sum", ["-b", String(decoding: path, as: UTF8.self)])
         return String(result.output.prefix(64))
     }
 
-    // MARK: The journal
-
-    /// The only row in the journal.
-    func row() throws -> UploadRecord? {
-        let rows = try store.uploads(states: [], host: nil)
-        return rows.count == 1 ? rows.first : nil
-    }
-
-    var rescueFiles: [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter {
-            $0.hasPrefix("rescue-")
-        }
-    }
+    // MARK: Interruptions
 
     /// Uploads a file until more than this many chunks are acknowledged, then stops. When this returns, the server has
     /// processed everything that was sent: bytes that arrive later would interfere with a resumption.
@@ -200,6 +180,15 @@ final class EventLog: Sendable {
     }
 
     func contains(_ matches: (UploadEvent) -> Bool) -> Bool { all.contains(where: matches) }
+
+    /// The reason for each restart.
+    var restarts: [OutcomeCode] { all.compactMap { if case .restarting(let error) = $0 { error.code } else { nil } } }
+
+    /// Whether an unfinished upload was left on the server.
+    var hasLeftUnfinished: Bool { contains { if case .leavingUnfinished = $0 { true } else { false } } }
+
+    /// Whether the upload waited until the server could no longer be processing a request.
+    var hasWaitedForServer: Bool { contains { if case .waitingForServer = $0 { true } else { false } } }
 }
 
 extension RetryPolicy {

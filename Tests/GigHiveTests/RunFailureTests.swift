@@ -13,11 +13,7 @@ import Testing
         let bench = try Workbench { _, connection, _, _ in
             try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
         }
-        let items: [UploadBatch.Item] = try (0..<20).map { number in
-            .ready(try bench.prepare("\(number)", name: "\(number).mp4"))
-        }
-        let log = BatchLog()
-        await UploadBatch(uploader: bench.uploader, options: .init(jobs: 4)).run(items) { log.note($0) }
+        let log = await bench.uploader.batch(try bench.items(20), UploadBatch.Options(jobs: 4))
         #expect(bench.server.uploads.count == 1)
         #expect(log.ended.count == 1)
         #expect(log.ended.first.flatMap { log[$0] }?.error?.code == .unauthorized)
@@ -48,7 +44,7 @@ import Testing
             try connection.respond(503, "<title>503 Service Unavailable</title>", type: "text/html")
             return true
         }
-        let log = try await run(bench, files: 20, jobs: 4)
+        let log = await bench.uploader.batch(try bench.items(20), UploadBatch.Options(jobs: 4))
         #expect(bench.server.uploads.count == requests)
         #expect(log.ended.count == ended)
         #expect(log.begun.count == ended)
@@ -76,7 +72,7 @@ import Testing
             try connection.respond(status, "<title>No</title>", type: "text/html")
             return true
         }
-        let log = try await run(bench, files: 20, jobs: 4)
+        let log = await bench.uploader.batch(try bench.items(20), UploadBatch.Options(jobs: 4))
         let results = log.ended.compactMap { log[$0] }
         #expect(results.count == 2)
         #expect(results.count { $0.state == .done } == 1)
@@ -104,7 +100,7 @@ import Testing
                 return true
             }
         }
-        let log = try await run(bench, files: 6, jobs: 1)
+        let log = await bench.uploader.batch(try bench.items(6), UploadBatch.Options(jobs: 1))
         #expect(log.ended.compactMap { log[$0]?.state } == [.done, .unknownOutcome, .failed])
         #expect(log.withdrawn.isEmpty)
     }
@@ -129,15 +125,6 @@ import Testing
         )
         #expect(finding == .unavailable)
         #expect(bench.server.requests.count == 4)
-    }
-
-    private func run(_ bench: Workbench, files: Int, jobs: Int) async throws -> BatchLog {
-        let items: [UploadBatch.Item] = try (0..<files).map { number in
-            .ready(try bench.prepare("\(number)", name: "\(number).mp4"))
-        }
-        let log = BatchLog()
-        await UploadBatch(uploader: bench.uploader, options: .init(jobs: jobs)).run(items) { log.note($0) }
-        return log
     }
 
     /// PHP's limits (trap T23): a part that is too large, and a body that is too large.

@@ -18,7 +18,7 @@ extension SandboxProcess {
 }
 
 /// A data directory, a client and files for one user of a sandbox.
-struct SandboxBench {
+struct SandboxBench: UploadBench {
     let sandbox: SandboxProcess
     let temporary: TemporaryDirectory
     let store: TokenStore
@@ -64,10 +64,6 @@ struct SandboxBench {
         date: String = "2026-03-01",
         label: String = "one"
     ) async throws -> UploadResult {
-        try Data(content.utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
-        let details = try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: label)
-        return await uploader.upload(
-            try uploader.prepare(Array(temporary.file(name).utf8), details: details)
-        )
+        await uploader.upload(try prepare(try file(content, name: name), label: label, date: date))
     }
 }

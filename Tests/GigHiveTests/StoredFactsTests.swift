@@ -118,10 +118,9 @@ import Testing
         let bench = try await SandboxProcess.start().bench()
         let path = try bench.temporary.write("clip.mp4", "abc".utf8)
         let details = try UploadDetails.validated(eventDate: "2026-03-01", orgName: "Band", label: "one")
-        let directory = try DataDirectory.open(bench.temporary.file("data"))
         let planned = { (upload: PreparedUpload, transport: UploadOptions.TransportChoice) in
             let options = UploadOptions(transport: transport)
-            return Uploader(client: bench.client, store: bench.store, directory: directory, options: options)
+            return Uploader(client: bench.client, store: bench.store, directory: bench.directory, options: options)
                 .plannedTransport(of: upload)
         }
         let small = try bench.uploader.prepare(Array(path.utf8), details: details)
