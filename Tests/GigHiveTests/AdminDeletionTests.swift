@@ -8,17 +8,13 @@ import Testing
 /// Deletions with an admin's login (gighive contract 5.2, traps T10 and T25).
 @Suite(.prompt) struct AdminDeletionTests {
     private static let deletion = "/db/delete_media_files.php"
-    private let neverCalled: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
-        Issue.record("unexpected prompt about a token")
-        return .keep
-    }
 
     @Test(arguments: ["d1", "d2", "d3"])
     func aTokenOfAnAdminDeletesOnEveryRelease(_ dialect: String) async throws {
         let bench = try await SandboxProcess.start(dialect: dialect).bench(user: "admin")
         let stored = try await bench.upload()
         let entry = try await bench.deleter.entry(for: try #require(stored.fileID))
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.state == .deleted)
         #expect(result.usedAdminRights)
         #expect(try bench.sandbox.storedFiles().isEmpty)
@@ -28,7 +24,7 @@ import Testing
     @Test func aTokenOfAnUploaderNeedsNoAdminRights() async throws {
         let bench = try await SandboxProcess.start().bench()
         _ = try await bench.upload()
-        let result = await bench.deleter.delete(try await bench.deleter.entry(for: 1), onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(try await bench.deleter.entry(for: 1))
         #expect(result.state == .deleted)
         #expect(!result.usedAdminRights)
     }
@@ -39,7 +35,7 @@ import Testing
         _ = try await bench.upload()
         var stale = try await bench.deleter.entry(for: 1)
         stale.checksumSHA256 = String(repeating: "0", count: 64)
-        let result = await bench.deleter.delete(stale, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(stale)
         #expect(result.state == .failed)
         #expect(result.error?.code == .idReused)
         #expect(try bench.sandbox.storedFiles().count == 1)

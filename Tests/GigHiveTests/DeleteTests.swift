@@ -17,14 +17,9 @@ import Testing
         return (bench, try await bench.deleter.entry(for: 18))
     }
 
-    private let neverCalled: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
-        Issue.record("unexpected prompt about a token")
-        return .keep
-    }
-
     @Test func aDeletionSendsTheIDInBothSpellingsAndTheTokenWithoutLists() async throws {
         let (bench, entry) = try await uploaded()
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.state == .deleted)
         #expect(result.error == nil)
         #expect(bench.server.files.isEmpty)
@@ -94,7 +89,7 @@ import Testing
             try connection.respond(response.status, response.body)
             return true
         }
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.state == .failed)
         #expect(result.error?.code == response.code)
         #expect(result.error?.fileID == 18)
@@ -116,7 +111,7 @@ import Testing
             try connection.respond(200, request.method == "GET" ? "welcome" : body)
             return true
         }
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.state == .failed)
         #expect(result.error?.code == code)
         #expect(try bench.store.tokens(host: nil).count == 1)
@@ -131,10 +126,7 @@ import Testing
             try connection.respond(400, #"{"success":false,"error":"Bad Request","message":"\#(message)"}"#)
             return true
         }
-        let result =
-            asAdmin
-            ? await bench.deleter.deleteAsAdmin(entry)
-            : await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await asAdmin ? bench.deleter.deleteAsAdmin(entry) : bench.deleter.delete(entry)
         #expect(result.state == .failed)
         #expect(result.error?.code == .forbidden)
         #expect(result.error?.neededLogin == (asAdmin ? .admin : .uploader))
@@ -144,7 +136,7 @@ import Testing
     @Test func aFileDeletedOnTheServerRemovesItsEntry() async throws {
         let (bench, entry) = try await uploaded()
         bench.server.remove(18)
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.state == .gone)
         #expect(try bench.store.tokens(host: nil).isEmpty)
     }
@@ -161,7 +153,7 @@ import Testing
             return true
         }
         bench.server.remove(18)
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.state == .failed)
         #expect(result.error?.code == code)
         #expect(try bench.store.tokens(host: nil).count == 1)
@@ -174,7 +166,7 @@ import Testing
         let wrong = try #require(DeleteToken("wrong"))
         var stale = entry
         stale.token = wrong
-        let result = await bench.deleter.delete(stale, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(stale)
         #expect(result.state == .failed)
         #expect(result.error?.code == .idReused)
         #expect(bench.server.files.count == 1)
@@ -202,7 +194,7 @@ import Testing
             connection.close()
             return true
         }
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.state == (wasDeleted ? .deleted : .failed))
         #expect(result.error?.code == (wasDeleted ? nil : .unknownOutcome))
         #expect(try bench.store.tokens(host: nil).isEmpty == wasDeleted)
@@ -215,7 +207,7 @@ import Testing
             connection.close()
             return true
         }
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        let result = await bench.deleter.delete(entry)
         #expect(result.error?.code == .unknownOutcome)
         #expect(try bench.store.tokens(host: nil).count == 1)
     }

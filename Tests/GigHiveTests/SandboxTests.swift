@@ -19,7 +19,7 @@ import Testing
         #expect(try await bench.client.asset(fileID)?.checksumSHA256 == abcChecksum)
         #expect(try await bench.client.listing().entries.map(\.fileID) == [fileID])
 
-        let deleted = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }
+        let deleted = await bench.deleter.delete(try await bench.deleter.entry(for: fileID))
         #expect(deleted.state == .deleted)
         #expect(try await bench.client.asset(fileID) == nil)
         #expect(try bench.store.tokens(host: nil).isEmpty)
@@ -42,7 +42,7 @@ import Testing
         bench.uploader = Uploader(
             client: bench.client,
             store: bench.store,
-            directory: try DataDirectory.open(bench.temporary.file("data")),
+            directory: bench.directory,
             options: UploadOptions(again: true)
         )
         #expect(try await bench.upload(date: "2026-03-02").state == .linked)
@@ -78,14 +78,6 @@ import Testing
         #expect(upload.error?.code == .unauthorized)
         #expect(try await viewer.client.listing().entries.isEmpty)
         #expect(try await viewer.client.health().isHealthy)
-    }
-
-    @Test(arguments: ["d1", "d2", "d3"]) func anAdminDeletesUsingTheLists(_ dialect: String) async throws {
-        let bench = try await SandboxProcess.start(dialect: dialect).bench(user: "admin")
-        let fileID = try #require(try await bench.upload().fileID)
-        let result = await bench.deleter.deleteAsAdmin(try await bench.deleter.entry(for: fileID))
-        #expect(result.state == .deleted)
-        #expect(try await bench.client.asset(fileID) == nil)
     }
 
     @Test(
@@ -139,7 +131,7 @@ import Testing
     @Test func aLostDeletionIsResolvedByAQuery() async throws {
         let bench = try await SandboxProcess.start(faults: ["delete:drop-response"]).bench()
         let fileID = try #require(try await bench.upload().fileID)
-        let result = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }
+        let result = await bench.deleter.delete(try await bench.deleter.entry(for: fileID))
         #expect(result.state == .deleted)
     }
 }
