@@ -147,15 +147,6 @@ import Testing
         #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
     }
 
-    @Test("R11, trap 9: bulk deletions use the same code as single ones")
-    func all() async throws {
-        let bench = try AlbumBench()
-        var ids: [String] = []
-        for title in ["a", "b", "c"] { ids.append(try await bench.associated(title)) }
-        for id in ids { _ = try await bench.service().deleteTape(id, keepingAlbum: false) }
-        #expect(bench.library.albums.count == 3 && bench.library.calls.isEmpty)
-    }
-
     @Test("a deleted tape cannot be deleted again")
     func gone() async throws {
         let bench = try AlbumBench()

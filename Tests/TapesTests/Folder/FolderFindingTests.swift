@@ -27,15 +27,6 @@ import Testing
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID)?.hint == place)
     }
 
-    @Test("R5: only a scan of the whole root proves that an album is missing") func missing() async throws {
-        let (fixture, album) = try await FolderFixture.withAlbum()
-        try FileManager.default.removeItem(atPath: fixture.root + "/Tapes – Summer")
-        #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
-        let added = try await albumErrorKind { try await fixture.add([[0x2f, 0x61]], to: album) }
-        #expect(added == .albumMissing)
-        #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
-    }
-
     /// A folder with the title but without a manifest, with the manifest of another album, or with an invalid one.
     @Test(
         "R3: a folder with only the right name is not the album",

@@ -14,21 +14,13 @@ import Testing
 
     @Test("folderMade: a folder without a manifest is not an album") func folderWithoutManifest() async throws {
         let fixture = try await FolderFixture.ready()
-        try FileManager.default.createDirectory(
-            atPath: fixture.root + "/Tapes – Summer",
-            withIntermediateDirectories: false
-        )
+        try makeDirectory(fixture.root + "/Tapes – Summer")
         // A leftover from writing the first manifest.
         try fixture.write("{\"format", to: fixture.path(Self.manifest + ".mediactl-part"))
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
         let album = try await fixture.album()
         #expect(album.hint == Array((fixture.root + "/Tapes – Summer (2)").utf8))
         #expect(try fixture.names() == [Self.manifest + ".mediactl-part"])
-    }
-
-    @Test("manifestWritten: R4 finds an album that belongs to no tape") func albumWithoutLink() async throws {
-        let (fixture, album) = try await FolderFixture.withAlbum()
-        #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == album)
     }
 
     /// A manifest of one link, and further links that it does not contain.
