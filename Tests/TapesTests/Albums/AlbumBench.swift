@@ -81,13 +81,7 @@ struct AlbumBench {
     /// The work of `tapes add`, for another process.
     static func addAndAssociate(_ name: String, in path: String, _ tapeID: String) async throws {
         let service = try service(in: path)
-        let clip = ClipRecord(
-            id: UUID().uuidString.lowercased(),
-            tapeID: tapeID,
-            kind: .image,
-            source: Array("/\(name)".utf8)
-        )
-        _ = try service.store.addClips([clip], to: tapeID, at: nil, now: Date())
+        try service.store.addImages([Array("/\(name)".utf8)], to: tapeID)
         _ = try await service.associate(tapeID)
     }
 
@@ -97,23 +91,12 @@ struct AlbumBench {
 
     @discardableResult
     func tape(_ title: String = "Summer", _ names: [String] = []) throws -> String {
-        let id = UUID().uuidString.lowercased()
-        try store.create(TapeRecord(id: id, title: title, createdAt: clock.now))
-        try add(names, to: id)
-        return id
+        try store.makeTape(title, names.map { Array("/\($0)".utf8) }, at: clock.now)
     }
 
     /// Commits clips as the commands do; `a` is the file `/a`.
     func add(_ names: [String], to tapeID: String, at position: Int? = nil) throws {
-        let clips = names.map { name in
-            ClipRecord(
-                id: UUID().uuidString.lowercased(),
-                tapeID: tapeID,
-                kind: .image,
-                source: Array("/\(name)".utf8)
-            )
-        }
-        _ = try store.addClips(clips, to: tapeID, at: position, now: clock.now)
+        try store.addImages(names.map { Array("/\($0)".utf8) }, to: tapeID, at: position, now: clock.now)
     }
 
     /// A tape with these clips and its album.
@@ -151,11 +134,7 @@ struct AlbumBench {
         }
     }
 
-    /// `associated`, `pending_association unreachable`.
-    func state(_ tapeID: String) throws -> String {
-        guard let tape = try store.tape(tapeID) else { return "gone" }
-        return tape.association.rawValue + (tape.reason.map { " " + $0.rawValue } ?? "")
-    }
+    func state(_ tapeID: String) throws -> String { try store.state(ofTape: tapeID) }
 
     func link(_ tapeID: String) throws -> AlbumLink? { try store.albumLinks(of: tapeID).last }
 

@@ -15,32 +15,17 @@ import Testing
 
         init() throws {
             fixture = try FolderFixture()
-            for name in ["a.jpg", "b.jpg", "c.jpg"] { try fixture.original(name) }
+            let paths = try ["a.jpg", "b.jpg", "c.jpg"].map { try fixture.original($0) }
             witness = try fixture.witness()
-            tape = UUID().uuidString.lowercased()
-            try fixture.store.create(TapeRecord(id: tape, title: "Summer", createdAt: Date()))
-            try add(["a.jpg", "b.jpg"])
+            tape = try fixture.store.makeTape("Summer", Array(paths.prefix(2)))
         }
 
-        func add(_ names: [String], to other: String? = nil) throws {
-            let clips = names.map { name in
-                ClipRecord(
-                    id: UUID().uuidString.lowercased(),
-                    tapeID: tape,
-                    kind: .image,
-                    source: Array("\(fixture.originals)/\(name)".utf8)
-                )
-            }
-            _ = try fixture.store.addClips(clips, to: other ?? tape, at: nil, now: Date())
+        func add(_ name: String, to other: String? = nil) throws {
+            try fixture.store.addImages([Array("\(fixture.originals)/\(name)".utf8)], to: other ?? tape)
         }
 
         func service(_ library: FolderLibrary? = nil) -> AlbumService {
             AlbumService(store: fixture.store, directory: fixture.data, library: library ?? fixture.library)
-        }
-
-        func state() throws -> String {
-            let tape = try #require(try fixture.store.tape(tape))
-            return tape.association.rawValue + (tape.reason.map { " " + $0.rawValue } ?? "")
         }
 
         /// Folders that are albums, and the links in them.
@@ -80,12 +65,12 @@ import Testing
             try bench.fixture.write(other, to: root + "/.mediactl-library.json")
         }
         let before = try? FileManager.default.subpathsOfDirectory(atPath: root)
-        try bench.add(["c.jpg"])
+        try bench.add("c.jpg")
         for isRequested in [false, true] {
             let outcome = try await bench.service().associate(bench.tape, isRequested: isRequested)
             #expect(outcome.state == .pending && outcome.reason == .libraryChanged)
         }
-        #expect(try bench.state() == "pending_association library_changed")
+        #expect(try bench.fixture.store.state(ofTape: bench.tape) == "pending_association library_changed")
         #expect((try? FileManager.default.subpathsOfDirectory(atPath: root)) == before)
 
         if loss != .noMountPoint { try FileManager.default.removeItem(atPath: root) }
@@ -104,11 +89,10 @@ import Testing
         // The user creates a library there, explicitly.
         let service = bench.service(bench.fixture.library(confirm: { _ in true }))
         #expect(try await service.requestAccess(.addOnly).addOnly?.state == .authorized)
-        let new = UUID().uuidString.lowercased()
-        try bench.fixture.store.create(TapeRecord(id: new, title: "New", createdAt: Date()))
-        try bench.add(["c.jpg"], to: new)
+        let new = try bench.fixture.store.makeTape("New")
+        try bench.add("c.jpg", to: new)
         #expect(try await bench.service().associate(new).state == .associated)
-        try bench.add(["c.jpg"])
+        try bench.add("c.jpg")
         #expect(try await bench.service().associate(bench.tape, isRequested: true).reason == .libraryChanged)
         #expect(try bench.albums().keys.sorted() == ["Tapes – New"])
         // The old disk is mounted again.
@@ -140,21 +124,12 @@ import Testing
     )
     func killed(_ point: TapeFailpoint) async throws {
         let bench = try Bench()
-        let place = [point.rawValue, bench.fixture.data.path, bench.fixture.root, bench.fixture.pictures, bench.tape]
+        let place = [point.rawValue, bench.fixture.temporary.path, bench.tape]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
-            let data = try DataDirectory.open(place[1])
-            let store = try LibraryStore(in: data)
-            let root = FolderLibrary.Root(
-                path: Array(place[2].utf8),
-                picturesDirectory: Array(place[3].utf8),
-                isConfigured: false
-            )
-            let library = FolderLibrary(root: root, directory: data, store: store)
-            _ = try await AlbumService(store: store, directory: data, library: library, policy: AlbumService.Policy())
-                .associate(place[4])
+            _ = try await FolderFixture.service(in: place[1]).associate(place[2])
         }
-        try bench.add(["c.jpg"])
+        try bench.add("c.jpg")
         #expect(try await bench.service().associate(bench.tape).state == .associated)
         #expect(try bench.albums().values.map { $0 } == [["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
         try bench.witness.check()

@@ -69,13 +69,12 @@ extension LibraryUnderTest {
             try #require(descriptor >= 0)
             try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: Data(name))
         }
-        return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: tapeID, kind: .image, source: path)
+        return ClipRecord(path, of: tapeID)
     }
 
     /// A tape with clips of these originals, without an album.
     func tape(_ title: String, _ names: [String]) throws -> String {
-        let id = UUID().uuidString.lowercased()
-        try store.create(TapeRecord(id: id, title: title, createdAt: Date()))
+        let id = try store.makeTape(title)
         try add(names, to: id)
         return id
     }

@@ -11,7 +11,7 @@ struct SettingsTests {
 
     /// A clip of a tape, as stored.
     private func clip(_ kind: ClipRecord.Kind, milliseconds: Int64? = nil) throws -> ClipRecord {
-        var clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: [0x2f, 0x61])
+        var clip = ClipRecord([0x2f, 0x61], of: "", kind: kind)
         clip.durationMilliseconds = milliseconds
         return try bench.editor.add([clip], to: bench.editor.create(title: "x"))[0]
     }

@@ -1,6 +1,6 @@
-import Dispatch
 import MediaStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Tapes
@@ -12,7 +12,7 @@ import Testing
 
     @Test("all directories share one time limit, and are reported during the wait")
     func oneLimit() async throws {
-        let (gate, named) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (gate, named) = (Gate(), Gate())
         let checked = Mutex<[[UInt8]]>([])
         let waiting = Mutex<[[UInt8]]>([])
         let found = try await SilentDirectories(
@@ -21,7 +21,7 @@ import Testing
             noticeTime: .milliseconds(1),
             onWait: { paths in
                 waiting.withLock { $0 = paths }
-                named.signal()
+                named.open()
             },
             check: { path in
                 checked.withLock { $0.append(path) }
@@ -31,9 +31,9 @@ import Testing
         #expect(found.paths == Self.silent)
         #expect(found.contains(Self.files[1]) && !found.contains(Self.files[3]))
         #expect(checked.withLock { $0.count } == 3, "one file of each directory")
-        await Task.detached { wait(for: named) }.value
+        #expect(await named.opened())
         #expect(Self.silent.isSubset(of: waiting.withLock { Set($0) }))
-        for _ in 1...2 { gate.signal() }
+        for _ in 1...2 { gate.open() }
     }
 
     @Test("when no time is left, a directory is not checked and counts as silent") func noTime() async throws {
@@ -43,22 +43,22 @@ import Testing
     }
 
     @Test func cancelingDoesNotWaitForAFileSystem() async throws {
-        let (started, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (started, gate) = (Gate(), Gate())
         let task = Task {
             try await SilentDirectories(
                 of: [Self.files[0]],
                 limit: .seconds(600),
                 check: { _ in
-                    started.signal()
+                    started.open()
                     gate.wait()
                 }
             )
         }
-        await Task.detached { wait(for: started) }.value
+        #expect(await started.opened())
         task.cancel()
         let error = await #expect(throws: TapesError.self) { try await task.value }
         #expect(error?.code == .cancelled)
-        gate.signal()
+        gate.open()
     }
 
     @Test("files in silent directories are neither missing nor read") func skipped() async throws {
@@ -72,5 +72,3 @@ import Testing
         #expect(try await bench.editor.current([clip], except: all).map(\.durationMilliseconds) == [3000])
     }
 }
-
-private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }

@@ -64,7 +64,7 @@ struct FilmKit {
     func clip(_ path: String, _ kind: ClipRecord.Kind = .video) -> ClipRecord { clip(Array(path.utf8), kind) }
 
     func clip(_ path: [UInt8], _ kind: ClipRecord.Kind) -> ClipRecord {
-        var clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "t", kind: kind, source: path)
+        var clip = ClipRecord(path, of: "t", kind: kind)
         clip.imageMilliseconds = 200
         return clip
     }

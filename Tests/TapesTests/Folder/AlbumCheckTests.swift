@@ -19,19 +19,9 @@ import Testing
 
         init() async throws {
             let fixture = try await FolderFixture.ready()
-            let tape = UUID().uuidString.lowercased()
-            try fixture.store.create(TapeRecord(id: tape, title: "Summer", createdAt: Date()))
-            let clips = try ["a.jpg", "b.jpg", "c.jpg"].map { name in
-                ClipRecord(
-                    id: UUID().uuidString.lowercased(),
-                    tapeID: tape,
-                    kind: .image,
-                    source: try fixture.original(name)
-                )
-            }
-            _ = try fixture.store.addClips(clips, to: tape, at: nil, now: Date())
+            let paths = try ["a.jpg", "b.jpg", "c.jpg"].map { try fixture.original($0) }
             self.fixture = fixture
-            self.tape = tape
+            tape = try fixture.store.makeTape("Summer", paths)
             witness = try fixture.witness()
             #expect(try await service.associate(tape).state == .associated)
         }
@@ -296,24 +286,11 @@ import Testing
 
     /// Creates a tape and its album in a separate process, which is killed before the manifest is written.
     private func killCreation(_ title: String, _ bench: Bench) async throws {
-        let id = UUID().uuidString.lowercased()
-        try bench.fixture.store.create(TapeRecord(id: id, title: title, createdAt: Date()))
-        let source = try bench.fixture.original("d.jpg")
-        let clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: id, kind: .image, source: source)
-        _ = try bench.fixture.store.addClips([clip], to: id, at: nil, now: Date())
+        let id = try bench.fixture.store.makeTape(title, [try bench.fixture.original("d.jpg")])
         let place = [bench.fixture.temporary.path, id]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", TapeFailpoint.folderMade.rawValue, 1)
-            let data = try DataDirectory.open(place[0] + "/data")
-            let store = try LibraryStore(in: data)
-            let pictures = Array((place[0] + "/Pictures").utf8)
-            let root = FolderLibrary.Root(
-                path: pictures + Array("/Tapes".utf8),
-                picturesDirectory: pictures,
-                isConfigured: false
-            )
-            let library = FolderLibrary(root: root, directory: data, store: store)
-            _ = try await AlbumService(store: store, directory: data, library: library).associate(place[1])
+            _ = try await FolderFixture.service(in: place[0]).associate(place[1])
         }
     }
 

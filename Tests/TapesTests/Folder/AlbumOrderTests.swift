@@ -228,31 +228,16 @@ import Testing
         var bench = try await Bench(names)
         try bench.fixture.write("mine", to: bench.fixture.path("0004-x.jpg"))
         let witness = try bench.fixture.witness()
-        let place =
-            [
-                point.rawValue, bench.fixture.data.path, bench.fixture.root, bench.fixture.pictures, bench.album.id,
-                bench.fixture.originals,
-            ]
+        let place = [point.rawValue, bench.fixture.temporary.path, bench.album.id, bench.fixture.originals]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
-            let data = try DataDirectory.open(place[1])
-            let root = FolderLibrary.Root(
-                path: Array(place[2].utf8),
-                picturesDirectory: Array(place[3].utf8),
-                isConfigured: false
-            )
-            let library = FolderLibrary(root: root, directory: data, store: try LibraryStore(in: data))
             let tape = TapeRecord(id: FolderFixture.tapeID, title: "Summer", createdAt: Date())
             // A cycle of three, and one that moves to the end and back.
             let clips = ["3/x.jpg", "1/x.jpg", "2/x.jpg", "y.jpg"].map { name in
-                ClipRecord(
-                    id: UUID().uuidString.lowercased(),
-                    tapeID: FolderFixture.tapeID,
-                    kind: .image,
-                    source: Array("\(place[5])/\(name)".utf8)
-                )
+                ClipRecord(Array("\(place[3])/\(name)".utf8), of: FolderFixture.tapeID)
             }
-            try await library.arrange(place[4], hint: nil, tape: tape, clips: clips)
+            let library = try FolderFixture.service(in: place[1]).library
+            try await library.arrange(place[2], hint: nil, tape: tape, clips: clips)
         }
         var expected = [
             "0001-x.jpg": "3/x.jpg", "0002-x.jpg": "1/x.jpg", "0003-x.jpg": "2/x.jpg", "0004-y.jpg": "y.jpg",

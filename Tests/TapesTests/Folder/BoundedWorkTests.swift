@@ -1,18 +1,18 @@
-import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Tapes
 
 @Suite struct BoundedWorkTests {
     @Test("R14: a file system that does not respond is unreachable after the timeout") func hanging() async throws {
-        let gate = DispatchSemaphore(value: 0)
-        let laterStep = DispatchSemaphore(value: 0)
+        let gate = Gate()
+        let laterStep = Gate()
         let second = Mutex<AlbumError.Kind?>(nil)
         let kind = try await albumErrorKind {
             try await BoundedWork.run(stallLimit: .milliseconds(20)) { steps throws(AlbumError) in
                 gate.wait()
-                defer { laterStep.signal() }
+                defer { laterStep.open() }
                 do throws(AlbumError) {
                     try steps.next()
                 } catch {
@@ -23,8 +23,8 @@ import Testing
         }
         #expect(kind == .unreachable(retryAfter: nil))
         // If it responds later, nothing more is done.
-        gate.signal()
-        laterStep.wait()
+        gate.open()
+        #expect(await laterStep.opened())
         #expect(second.withLock { $0 } == .cancelled)
     }
 
@@ -42,31 +42,31 @@ import Testing
     }
 
     @Test func cancelingEndsItAtTheNextStep() async throws {
-        let started = DispatchSemaphore(value: 0)
+        let started = Gate()
         let task = Task {
             try await BoundedWork.run(stallLimit: .seconds(30)) { steps throws(AlbumError) in
-                started.signal()
+                started.open()
                 while true { try steps.next() }
             }
         }
-        await Task.detached { wait(for: started) }.value
+        #expect(await started.opened())
         task.cancel()
         #expect(try await albumErrorKind { try await task.value } == .cancelled)
     }
 
     @Test func cancelingDoesNotWaitForAStepThatHangs() async throws {
-        let started = DispatchSemaphore(value: 0)
-        let gate = DispatchSemaphore(value: 0)
+        let started = Gate()
+        let gate = Gate()
         let task = Task {
             try await BoundedWork.run(stallLimit: .seconds(600)) { _ throws(AlbumError) in
-                started.signal()
+                started.open()
                 gate.wait()
             }
         }
-        await Task.detached { wait(for: started) }.value
+        #expect(await started.opened())
         task.cancel()
         #expect(try await albumErrorKind { try await task.value } == .cancelled)
-        gate.signal()
+        gate.open()
     }
 
     @Test func workCanceledBeforeDoesNotStart() async throws {
@@ -83,5 +83,3 @@ import Testing
         #expect(!hasBegun)
     }
 }
-
-private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }

@@ -26,10 +26,7 @@ import Testing
 
     @Test("R3: a folder with the right name is never adopted, not even an empty one") func taken() async throws {
         let fixture = try await FolderFixture.ready()
-        try FileManager.default.createDirectory(
-            atPath: fixture.root + "/Tapes – Summer",
-            withIntermediateDirectories: false
-        )
+        try makeDirectory(fixture.root + "/Tapes – Summer")
         try fixture.write("x", to: fixture.root + "/Tapes – Summer (3)")
         let first = try await fixture.album()
         let second = try await fixture.album()

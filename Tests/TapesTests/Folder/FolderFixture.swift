@@ -51,6 +51,14 @@ struct FolderFixture {
         Self.library(root ?? self.root, isConfigured: isConfigured, pictures, data, store, confirm)
     }
 
+    /// The service with the default library of the fixture in a home directory, for another process.
+    static func service(in home: String) throws -> AlbumService {
+        let (data, pictures) = (try DataDirectory.open(home + "/data"), home + "/Pictures")
+        let store = try LibraryStore(in: data)
+        let library = library(pictures + "/Tapes", isConfigured: false, pictures, data, store, nil)
+        return AlbumService(store: store, directory: data, library: library)
+    }
+
     /// A fixture whose library is created and recorded.
     static func ready(root: String? = nil) async throws -> FolderFixture {
         let fixture = try FolderFixture(root: root)
@@ -142,7 +150,7 @@ struct FolderFixture {
     }
 
     func clip(_ source: [UInt8], kind: ClipRecord.Kind = .image, milliseconds: Int64? = nil) -> ClipRecord {
-        var clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: Self.tapeID, kind: kind, source: source)
+        var clip = ClipRecord(source, of: Self.tapeID, kind: kind)
         clip.durationMilliseconds = milliseconds
         return clip
     }

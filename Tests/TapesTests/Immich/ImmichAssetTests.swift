@@ -96,9 +96,7 @@ struct ImmichAssetTests {
 
     @Test("trap 14, R14: a checksum is computed once, stored, and reused while the file is unchanged")
     func cache() async throws {
-        let tapeID = UUID().uuidString.lowercased()
-        let tape = TapeRecord(id: tapeID, title: "a", createdAt: Date(timeIntervalSince1970: 0))
-        try bench.store.create(tape)
+        let tapeID = try bench.store.makeTape("a")
         let clip = try bench.clip("a.jpg", "abc")
         let added = try #require(try bench.store.addClips([clip], to: tapeID, at: nil, now: Date()))
         _ = try await bench.library().resolveAssets(added, mayUpload: false)

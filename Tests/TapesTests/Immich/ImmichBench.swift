@@ -69,7 +69,7 @@ struct ImmichBench {
     /// A file with this content, and a clip of it.
     func clip(_ name: String, _ content: String, kind: ClipRecord.Kind = .image) throws -> ClipRecord {
         let path = try directory.write(name, content.utf8)
-        return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "tape", kind: kind, source: Array(path.utf8))
+        return ClipRecord(Array(path.utf8), of: "tape", kind: kind)
     }
 
     /// Clips of one file, each with a different checksum: stored checksums are trusted while the file is unchanged.

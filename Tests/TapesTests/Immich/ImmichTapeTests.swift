@@ -29,8 +29,7 @@ struct ImmichTapeTests {
         }
 
         func tape(_ title: String, _ contents: [String]) throws -> String {
-            let id = UUID().uuidString.lowercased()
-            try immich.store.create(TapeRecord(id: id, title: title, createdAt: Date()))
+            let id = try immich.store.makeTape(title)
             try add(contents, to: id)
             return id
         }

@@ -64,7 +64,7 @@ struct ImmichUploadTests {
         #expect(upload.form == nil)
     }
 
-    @Test("6.3: with uploads disabled, or without permission, a file stays unidentified (R15)")
+    @Test("6.3: with uploads disabled, a file stays unidentified (R15)")
     func off() async throws {
         let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")
