@@ -152,10 +152,8 @@ struct ChunkTests {
         #expect(limit.chunks.dropFirst(2).allSatisfy { $0 == 500 })
 
         let never = try TusServer(length: 6000) { request, _ in request.method == "PATCH" ? .response(413) : .obey }
-        let client = try never.client()
-        let error = await tusError { () async throws(TusError) in
-            try await client.send(source.content(), to: "abc", options: plainOptions(chunk: 2000, minimum: 500))
-        }
+        let result = try await source.send(to: never, options: plainOptions(chunk: 2000, minimum: 500))
+        let error = #expect(throws: TusError.self) { try result.get() }
         #expect(error?.kind == .tooLarge && error?.status == 413)
         #expect(never.chunks == [2000, 1000, 500])
     }

@@ -19,12 +19,7 @@ struct FixedChunkTests {
         var options = plainOptions(chunk: 500, minimum: 1, maximum: 64_000)
         options.fixedChunkBytes = Int64(Self.chunk)
         options.isNew = isNew
-        let client = try server.client()
-        do throws(TusError) {
-            return .success(try await client.send(source.content(proofs: proofs), to: "abc", options: options))
-        } catch {
-            return .failure(error)
-        }
+        return try await source.send(to: server, proofs: proofs, options: options)
     }
 
     @Test(

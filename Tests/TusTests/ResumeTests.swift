@@ -8,22 +8,6 @@ import Tus
 
 @Suite("Resumption after an interruption", .prompt)
 struct ResumeTests {
-    private func send(
-        _ source: Source,
-        to server: TusServer,
-        proofs: [TusProof] = [],
-        options: TusSendOptions = plainOptions(),
-        onEvent: @escaping @Sendable (TusEvent) -> Void = { _ in }
-    ) async throws -> Result<TusDelivery, TusError> {
-        let client = try server.client()
-        do throws(TusError) {
-            let content = source.content(proofs: proofs)
-            return .success(try await client.send(content, to: "abc", options: options, onEvent: onEvent))
-        } catch {
-            return .failure(error)
-        }
-    }
-
     @Test(
         "after a reset HEAD is queried: nothing, a part, or all of the chunk may be on the server",
         arguments: [0, 1, 499, 999, 1000],
@@ -34,7 +18,7 @@ struct ResumeTests {
         let server = try TusServer(length: 5000) { request, number in
             request.method == "PATCH" && number == 3 ? .reset(afterBytes: count, storing: storing) : .obey
         }
-        let delivery = try await send(source, to: server).get()
+        let delivery = try await source.send(to: server).get()
         #expect(server.stored == source.bytes)
         #expect(delivery.digest == (try source.digest))
         // A connection that breaks before the first body byte is replaced by libcurl itself.
@@ -54,7 +38,7 @@ struct ResumeTests {
         let server = try TusServer(length: 3000) { request, number in
             request.method == "PATCH" && number == 2 ? .closeUnanswered : .obey
         }
-        let delivery = try await send(source, to: server).get()
+        let delivery = try await source.send(to: server).get()
         #expect(server.stored == source.bytes)
         #expect(delivery.bytesSent == 3000 && delivery.retriedFailures == 1)
         #expect(delivery.digest == (try source.digest))
@@ -73,7 +57,7 @@ struct ResumeTests {
             try source.proof(at: $0)
         }
         let events = Mutex<[Int64]>([])
-        let delivery = try await send(source, to: server, proofs: proofs) { event in
+        let delivery = try await source.send(to: server, proofs: proofs) { event in
             if case .verifying(let bytes, let total) = event {
                 #expect(total == Int64(offset))
                 events.withLock { $0.append(bytes) }
@@ -92,7 +76,7 @@ struct ResumeTests {
     func withoutProof(offset: Int, isAccepted: Bool) async throws {
         let source = try Source(5000)
         let server = try TusServer(length: 5000, stored: Array(source.bytes[..<offset]))
-        switch try await send(source, to: server) {
+        switch try await source.send(to: server) {
         case .success:
             #expect(isAccepted)
             #expect(server.stored == source.bytes)
@@ -134,7 +118,7 @@ struct ResumeTests {
         let server = try TusServer(length: 5000, stored: Array(source.bytes[..<2000]))
         let proofs = try [1000, 2000, 3000].map { try source.proof(at: $0) }
         try overwrite(source, at: 2300)
-        _ = try await send(source, to: server, proofs: proofs).get()
+        _ = try await source.send(to: server, proofs: proofs).get()
         #expect(server.stored == Array(try Data(contentsOf: URL(fileURLWithPath: source.path))))
     }
 
@@ -182,7 +166,7 @@ struct ResumeTests {
     }
 
     private func failure(_ source: Source, _ server: TusServer, _ proofs: [TusProof]) async throws -> TusError? {
-        if case .failure(let error) = try await send(source, to: server, proofs: proofs) { error } else { nil }
+        if case .failure(let error) = try await source.send(to: server, proofs: proofs) { error } else { nil }
     }
 
     /// Changes one byte in place.

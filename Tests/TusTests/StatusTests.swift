@@ -186,20 +186,15 @@ struct StatusTests {
     func lockedPermanently() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .response(423) : .obey }
-        let client = try server.client()
         let waits = Mutex<[Duration]>([])
         let attempts = Mutex<[Int]>([])
-        let error = await tusError { () async throws(TusError) in
-            try await client.send(
-                source.content(),
-                to: "abc",
-                options: plainOptions(lockLimit: .milliseconds(10))
-            ) { event in
-                guard case .retrying(let attempt, let wait, _) = event else { return }
-                waits.withLock { $0.append(wait) }
-                attempts.withLock { $0.append(attempt) }
-            }
+        let options = plainOptions(lockLimit: .milliseconds(10))
+        let result = try await source.send(to: server, options: options) { event in
+            guard case .retrying(let attempt, let wait, _) = event else { return }
+            waits.withLock { $0.append(wait) }
+            attempts.withLock { $0.append(attempt) }
         }
+        let error = #expect(throws: TusError.self) { try result.get() }
         #expect(error?.kind == .locked && error?.status == 423)
         // 1 + 2 + 4 + 3 = 10.
         #expect(waits.withLock { $0 } == [1, 2, 4, 3].map { .milliseconds($0) })

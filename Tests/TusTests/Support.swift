@@ -250,6 +250,24 @@ final class Source: Sendable {
     }
 }
 
+extension Source {
+    /// Sends the file to the upload of a server.
+    func send(
+        to server: TusServer,
+        proofs: [TusProof] = [],
+        options: TusSendOptions = plainOptions(),
+        onEvent: @escaping @Sendable (TusEvent) -> Void = { _ in }
+    ) async throws -> Result<TusDelivery, TusError> {
+        let client = try server.client()
+        do throws(TusError) {
+            let content = self.content(proofs: proofs)
+            return .success(try await client.send(content, to: "abc", options: options, onEvent: onEvent))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
 /// Chunks of 1,000 bytes that never grow, and no delays.
 func plainOptions(
     chunk: Int64 = 1000,
