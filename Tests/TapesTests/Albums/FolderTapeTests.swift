@@ -14,7 +14,8 @@ import Testing
         let witness: OriginalsWitness
 
         init() throws {
-            fixture = try FolderFixture()
+            let fixture = try FolderFixture()
+            self.fixture = fixture
             let paths = try ["a.jpg", "b.jpg", "c.jpg"].map { try fixture.original($0) }
             witness = try fixture.witness()
             tape = try fixture.store.makeTape("Summer", Array(paths.prefix(2)))
