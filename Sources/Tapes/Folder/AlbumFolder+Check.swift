@@ -206,10 +206,12 @@ extension FolderLibrary {
         }
     }
 
-    /// Empty folders of albums whose creation was interrupted.
+    /// Empty folders of albums whose creation was interrupted. None in a library that a newer version wrote: this
+    /// version may not remove them.
     public func leftovers() async throws(AlbumError) -> [AlbumFinding] {
         try await alone { root, _ throws(AlbumError) in
-            try emptyFolders(root).map {
+            guard !root.marker.isNewer else { return [] }
+            return try emptyFolders(root).map {
                 AlbumFinding(kind: .emptyFolder, path: root.directory.path(of: $0))
             }
         }

@@ -116,8 +116,9 @@ import Testing
         let half = fixture.root + "/Tapes – Half"
         try makeDirectory(half)
         try fixture.write("{", to: half + "/.mediactl-album.json.mediactl-part")
-        let leftovers = try await fixture.library.leftovers()
-        #expect(leftovers.map(\.kind) == [.emptyFolder])
+        // tapes repair would otherwise fail because of a folder that only the newer version can remove.
+        #expect(try await fixture.library.leftovers().isEmpty)
+        let leftovers = [AlbumFinding(kind: .emptyFolder, path: Array(half.utf8))]
         let removed = try await albumErrorKind { try await fixture.library.removeLeftovers(leftovers) }
         #expect(removed == .insufficient(["write"]) && fixture.exists(half))
     }
