@@ -363,7 +363,8 @@ struct OwnPhotos: Sendable {
 }
 
 extension PhotoCopy {
-    /// A file with the bytes of a photo that mediactl did not download.
+    /// A copy of a photo that mediactl did not download: a file with the uploaded bytes, or one that the server has
+    /// rewritten.
     init(of photo: PhotoRecord, at path: [UInt8], _ digest: TreeHashing.Digest, server: String) {
         self.init(
             server: server,
