@@ -21,8 +21,8 @@ struct OpenRoot {
     }
 
     /// Finds an album (contract section 5, finding) by the ID in its manifest: at its last known path, of which only the
-    /// last component is used, and unless `isSearching` is false, elsewhere. Returns nil if the expected library has no
-    /// such album; throws if that is uncertain.
+    /// last component is used, and then elsewhere. Returns nil if the expected library has no such album; throws if that
+    /// is uncertain. If `isSearching` is false, nil means only that the album is not at its last known path.
     func album(_ id: String, hint: [UInt8]?, isSearching: Bool = true) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
         var uncertain: AlbumError?
