@@ -345,7 +345,7 @@ extension CaptureRecord {
     /// The options that differ, and whether this record omits their data.
     private func differences(
         from earlier: CaptureRecord
-    ) -> [(option: CaptureNotice.Option, isEqual: Bool, isOmitted: Bool)] {
+    ) -> [(option: CaptureNotice.Option, isOmitted: Bool)] {
         let comparisons: [(option: CaptureNotice.Option, isEqual: Bool, isOmitted: Bool)]
         if let mine = payload(in: body ?? unsignedBody),
             let theirs = earlier.payload(in: earlier.body ?? earlier.unsignedBody)
@@ -366,7 +366,7 @@ extension CaptureRecord {
                 (.depth, analysis == earlier.analysis, false), (.privacyLevels, settings == earlier.settings, false),
             ]
         }
-        return comparisons.filter { !$0.isEqual }
+        return comparisons.filter { !$0.isEqual }.map { ($0.option, $0.isOmitted) }
     }
 
     /// The payload in a body of this record; nil for a full upload.
