@@ -179,6 +179,20 @@ struct DepthMapFileTests {
     }
 
     @Test(
+        "NPY headers in any valid form are accepted",
+        arguments: [
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 5), }\n",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 5)}",
+            "{'shape':(4,5),'fortran_order':False,'descr':'<f4'}",
+            " { \"descr\" : \"<f4\" ,\n \"fortran_order\" : False , 'shape' : ( 4, 5, ) } ",
+        ]
+    )
+    func otherNumPyHeaders(header: String) throws {
+        let map = try Self.read(Self.numPy(header) + [UInt8](repeating: 0, count: 80))
+        #expect((map.width, map.height) == (5, 4))
+    }
+
+    @Test(
         "an NPY header that claims more data than the file has is refused",
         arguments: [
             [1, 0, 0xFF, 0xFF], [2, 0, 0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 1, 0], [4, 0, 1, 0], [1], [],
