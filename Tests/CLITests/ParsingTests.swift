@@ -251,7 +251,7 @@ import Testing
         (["upload", "a", "--bogus"], "see mediactl upload --help"),
     ])
     func hintsAreUsefulCommands(arguments: [String], hint: String) {
-        #expect(ParseFailure.ofLine(arguments)?.userFacingError?.hint == hint)
+        #expect(ParseFailure.ofLine(arguments)?.userFacingError.hint == hint)
     }
 
     @Test(arguments: [
