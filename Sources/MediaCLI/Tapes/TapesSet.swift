@@ -57,9 +57,10 @@ struct TapesSet: ContextCommand {
         var changed: [ClipRecord] = []
         let before = tape
         if !dryRun {
-            changed = try named.map { try session.editor.set(clipChange, on: $0) }
             if clips.isEmpty {
                 tape = try session.editor.set(tapeChange, on: tape)
+            } else {
+                changed = try session.editor.set(clipChange, on: named)
             }
         }
         var outcome: AlbumOutcome? = .skipped

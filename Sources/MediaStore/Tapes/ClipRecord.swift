@@ -287,21 +287,25 @@ extension LibraryStore {
 
     /// Changes the current clips, all in one transaction: everything but ID, tape, position and association. Updates
     /// `updatedAt` of the tapes whose clips have changed. Returns the clips as they are afterwards; a clip that no
-    /// longer exists is skipped. A clip with a different source becomes pending again, and its assets are discarded:
-    /// libraries also identify originals by their path.
+    /// longer exists is skipped, or, with `requiringAll`, prevents all changes. A clip with a different source becomes
+    /// pending again, and its assets are discarded: libraries also identify originals by their path.
+    ///
+    /// - Throws: `StoreError`; `.other` for an error thrown by `change`, which prevents all changes.
     @discardableResult
     public func changeClips(
         _ ids: [String],
         at now: Date,
-        _ change: (inout ClipRecord) -> Void
+        requiringAll: Bool = false,
+        _ change: (inout ClipRecord) throws -> Void
     ) throws(StoreError) -> [ClipRecord] {
         try connection.write { db in
+            let current = try ids.compactMap { try Stored<ClipRecord>.fetchOne(db, key: $0)?.value }
+            guard !requiringAll || current.count == ids.count else { return current }
             var clips: [ClipRecord] = []
             var changed: Set<String> = []
-            for id in ids {
-                guard let old = try Stored<ClipRecord>.fetchOne(db, key: id)?.value else { continue }
+            for old in current {
                 var new = old
-                change(&new)
+                try change(&new)
                 try Self.complete(&new, from: old, db)
                 if try Stored(new).updateChanges(db, from: Stored(old)) { changed.insert(old.tapeID) }
                 clips.append(new)

@@ -276,20 +276,32 @@ extension TapeEditor {
         }
     }
 
-    /// Changes how a clip is shown. All other settings keep their stored values, even if the given clip has different
-    /// ones.
+    /// Changes how clips are shown, all in one transaction. All other settings keep their stored values, even if the
+    /// given clips have different ones. Returns the clips in the same order.
     ///
     /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`; in
-    ///   that case, nothing is changed.
-    public func set(_ change: ClipChange, on clip: ClipRecord) throws(TapesError) -> ClipRecord {
+    ///   that case, no clip is changed.
+    public func set(_ change: ClipChange, on clips: [ClipRecord]) throws(TapesError) -> [ClipRecord] {
         var refusal: TapesError?
-        func apply(_ clip: inout ClipRecord) {
-            do throws(TapesError) { clip = try change.applied(to: clip) } catch { refusal = error }
+        func apply(_ clip: inout ClipRecord) throws(TapesError) {
+            do throws(TapesError) {
+                clip = try change.applied(to: clip)
+            } catch {
+                refusal = error
+                throw error
+            }
         }
-        let kept = try stored(store.changeClips([clip.id], at: now(), apply))
-        if let refusal { throw refusal }
-        guard let changed = kept.first else { throw TapesError(.clipNotFound, value: clip.id) }
-        return changed
+        let kept: [ClipRecord]
+        do throws(TapesError) {
+            kept = try stored(store.changeClips(clips.map(\.id), at: now(), requiringAll: true, apply))
+        } catch {
+            throw refusal ?? error
+        }
+        let ids = Set(kept.map(\.id))
+        if let missing = clips.first(where: { !ids.contains($0.id) }) {
+            throw TapesError(.clipNotFound, value: missing.id)
+        }
+        return kept
     }
 }
 

@@ -99,6 +99,9 @@ import Testing
         #expect(eaten.error["code"] as? String == "trim_too_long" && eaten.result.exitCode == 2)
         let still = try await fixture.json("set", "T", "--clip", "#2", "--trim-start", "1")
         #expect(still.error["code"] as? String == "not_for_this_kind" && still.result.exitCode == 2)
+        let both = try await fixture.json("set", "T", "--clip", "1", "--clip", "2", "--trim-start", "0")
+        #expect(both.error["code"] as? String == "not_for_this_kind" && both.items.isEmpty)
+        #expect(try await fixture.clips("T").first?["trim_start_ms"] as? Int == 500)
     }
 
     // R8, R17, trap 7.

@@ -165,6 +165,24 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
+    @Test("an error during a change, or a missing clip if all are required, prevents all changes")
+    func changeAllOrNothing() throws {
+        let tape = try fixture.tape(0, clips: 2)
+        let before = try store.clips(of: tape.id)
+        let kind = try storeErrorKind {
+            _ = try store.changeClips([sampleID(0), sampleID(1)], at: later) { clip in
+                guard clip.id == sampleID(0) else { throw CancellationError() }
+                clip.rotateQuarterTurns = 1
+            }
+        }
+        #expect(kind == .other)
+        let ids = [sampleID(0), sampleID(77)]
+        let found = try store.changeClips(ids, at: later, requiringAll: true) { $0.rotateQuarterTurns = 1 }
+        #expect(found == [before[0]])
+        #expect(try store.clips(of: tape.id) == before)
+        #expect(try fixture.tapeNow(tape.id).updatedAt == tape.updatedAt)
+    }
+
     @Test("a clip with a new source is pending again, and its asset IDs are removed")
     func changeSource() throws {
         let tape = try fixture.tape(0, clips: 2)

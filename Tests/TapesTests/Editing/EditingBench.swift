@@ -54,6 +54,13 @@ struct EditingBench {
     static let movie: [UInt8] = [0, 0, 0, 8] + Array("moov".utf8)
 }
 
+extension TapeEditor {
+    /// Changes one clip.
+    func set(_ change: ClipChange, on clip: ClipRecord) throws(TapesError) -> ClipRecord {
+        try set(change, on: [clip])[0]
+    }
+}
+
 /// Expects that work ends at its first step if it is canceled before it starts.
 func expectCancellation(
     sourceLocation: SourceLocation = #_sourceLocation,

@@ -114,6 +114,24 @@ struct SettingsTests {
         }
     }
 
+    @Test("a change that does not apply to one of the clips changes none of them, as if one of them is missing")
+    func allOrNothing() throws {
+        let tape = try bench.editor.create(title: "x")
+        let clips = [ClipRecord.Kind.video, .image, .video].map { kind in
+            ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: [0x2f, 0x61])
+        }
+        let kept = try bench.editor.add(clips, to: tape)
+        let trim = change { $0.trimStartMilliseconds = 1 }
+        #expect(tapesErrorCode { _ = try bench.editor.set(trim, on: kept) } == .notForThisKind)
+        #expect(try bench.store.clips(of: tape.id) == kept)
+        var missing = kept[2]
+        missing.id = UUID().uuidString.lowercased()
+        #expect(tapesErrorCode { _ = try bench.editor.set(trim, on: [kept[0], missing]) } == .clipNotFound)
+        #expect(try bench.store.clips(of: tape.id) == kept)
+        #expect(try bench.editor.set(trim, on: [kept[2], kept[0]]).map(\.id) == [kept[2].id, kept[0].id])
+        #expect(try bench.store.clips(of: tape.id).map(\.trimStartMilliseconds) == [1, 0, 1])
+    }
+
     @Test("1.2: valid values are stored, including the limits of their range; unspecified ones are kept")
     func allowed() throws {
         let video = try clip(.video)
