@@ -28,12 +28,13 @@ struct UploadedFiles: Sendable {
 
     /// The files of uploads, by their ID on the server or in the journal.
     ///
-    /// - Throws: `UserFacingError` for an unknown upload or one without a file; `StoreError`.
+    /// - Throws: `UserFacingError` for an unknown upload, one without a file, or a number on several servers;
+    ///   `StoreError`.
     func named(_ ids: [String]) throws -> [TapeInput] {
         try ids.map { id in
             let record =
                 if let number = Int64(id) {
-                    try store.uploads(states: Self.onServer, host: nil).first { $0.fileID == number }
+                    try upload(ofFile: number)
                 } else {
                     try store.upload(named: id)
                 }
@@ -46,6 +47,20 @@ struct UploadedFiles: Sendable {
             }
             return try input(record)
         }
+    }
+
+    /// The newest upload of the file with this ID on its server.
+    private func upload(ofFile fileID: Int64) throws -> UploadRecord? {
+        let records = try store.uploads(fileID: fileID, host: nil).filter { Self.onServer.contains($0.state) }
+        let newest = records.uniqued { $0.host }
+        guard newest.count < 2 else {
+            throw UserFacingError.severalServers(
+                have: fileID,
+                newest.map { "\(ErrorCatalog.clean($0.baseURL)) (\($0.uploadID))" },
+                hint: "specify the upload, for example: --uploaded \(newest[0].uploadID)"
+            )
+        }
+        return newest.first
     }
 
     /// The most recently uploaded file.

@@ -111,8 +111,9 @@ struct DeletionPlan: Sendable {
         guard let entry = entries.first else { throw GigHiveError.withoutToken(fileID, host: nil, in: store) }
         let servers = Self.servers(of: entries)
         guard servers.count == 1 else {
-            throw UserFacingError.usage(
-                "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
+            throw UserFacingError.severalServers(
+                have: fileID,
+                servers,
                 hint: "specify one, for example: mediactl uploads delete \(fileID)\(options) --server \(servers[0])"
             )
         }
@@ -223,6 +224,13 @@ extension DeletionPlan {
             return !isOfLogin && guests.contains { KeptUpload(guest: $0)?.isForEvent(of: KeptUpload(entry)) == true }
         }
         return isChosen ? GuestHiding(upload: upload, record: record, now: now) : nil
+    }
+}
+
+extension UserFacingError {
+    /// The ID of a file is ambiguous: several servers have a file with this ID.
+    static func severalServers(have fileID: Int64, _ servers: [String], hint: String) -> UserFacingError {
+        .usage("several servers have a file \(fileID): \(servers.joined(separator: ", "))", hint: hint)
     }
 }
 

@@ -120,6 +120,23 @@ import Testing
         #expect(try await fixture.names("T").count == 6)
     }
 
+    @Test func aNumberOfSeveralServersRequiresTheUploadID() async throws {
+        let other = try await BatchFixture()
+        var ids: [String] = []
+        for (name, server) in [("a.mp4", uploads.sandbox.baseURL), ("b.mp4", other.sandbox.baseURL)] {
+            let sent = try await upload(try fixture.original(name), "--json", extra: ["MEDIACTL_SERVER": server])
+            ids.append(try #require(try SyncFixture.report(of: sent).items.first?["upload_id"] as? String))
+        }
+        _ = try await fixture.run("create", "T")
+        let refused = try await fixture.json("add", "T", "--uploaded", "1")
+        #expect(refused.error["code"] as? String == "usage" && refused.result.exitCode == 2)
+        let message = refused.error["message"] as? String ?? ""
+        #expect(message.hasPrefix("several servers have a file 1: "), "\(message)")
+        #expect(ids.allSatisfy { message.contains($0) }, "\(message)")
+        #expect(try await fixture.json("add", "T", "--uploaded", ids[0]).count("added") == 1)
+        #expect(try await fixture.names("T") == ["a.mp4"])
+    }
+
     // R14: the checksum of the upload finds a file that was missing when it was added.
     @Test(arguments: [["--uploaded", "1"], ["--uploaded-last"], ["--from-upload", "-"], ["--from-upload", "r.json"]])
     func missingUploadedFilesAreFoundLater(_ source: [String]) async throws {
