@@ -37,11 +37,10 @@ public struct ServerCheckup: Sendable {
         self.sizeText = sizeText
     }
 
-    /// Runs all checks, in the order of `names`. If the task is canceled, further requests fail, and the checks that
-    /// depend on them fail or are skipped; `limits` and `clock` then have no result. `onCheck` is called after each
-    /// check.
+    /// Runs all checks, in the order of `names`. If the task is canceled, the current request fails, and the remaining
+    /// checks have no result. `onCheck` is called after each check.
     public func run(onCheck: @escaping @Sendable (ServerCheck) -> Void = { _ in }) async -> [ServerCheck] {
-        var list = CheckList(onCheck: onCheck)
+        var list = CheckList(endsWhenCanceled: true, onCheck: onCheck)
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
         await checkTLS(&list, isReachable: isReachable)
         guard isReachable else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
@@ -66,7 +65,6 @@ public struct ServerCheckup: Sendable {
         await list.run("health") { () throws(GigHiveError) in try await health() }
         guard list.hasResponse else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
         await checkLogin(&list)
-        guard !Task.isCancelled else { return list.checks }
         let tusMaximum = list.checks.first { $0.name == "tus" }?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
         await list.run("clock") { () throws(GigHiveError) in try await clock() }
@@ -416,14 +414,19 @@ public struct ServerCheck: Sendable, Equatable {
     }
 }
 
-/// Runs checks in order and collects their results.
+/// Runs checks in order and collects their results. With `endsWhenCanceled`, checks that would begin after the task was
+/// canceled have no result.
 struct CheckList: Sendable {
     private(set) var checks: [ServerCheck] = []
+    private let endsWhenCanceled: Bool
     private let onCheck: @Sendable (ServerCheck) -> Void
 
-    init(onCheck: @escaping @Sendable (ServerCheck) -> Void) {
+    init(endsWhenCanceled: Bool = false, onCheck: @escaping @Sendable (ServerCheck) -> Void) {
+        self.endsWhenCanceled = endsWhenCanceled
         self.onCheck = onCheck
     }
+
+    private var hasEnded: Bool { endsWhenCanceled && Task.isCancelled }
 
     /// Skips the checks in `names` that have no result yet.
     func skippingRest(of names: [String], _ reason: String) -> [ServerCheck] {
@@ -439,9 +442,10 @@ struct CheckList: Sendable {
     /// Whether the last check got a response, even an error: the server is reachable.
     var hasResponse: Bool { checks.last?.error == nil || checks.last?.error?.httpStatus != nil }
 
-    /// Runs one check; an error that it throws counts as a failure. Returns true unless it failed.
+    /// Runs one check; an error that it throws counts as a failure. Returns false if it failed or was not run.
     @discardableResult
     mutating func run(_ name: String, _ probe: () async throws(GigHiveError) -> ServerCheck) async -> Bool {
+        guard !hasEnded else { return false }
         let began = ContinuousClock.now
         var check: ServerCheck
         do {
@@ -457,6 +461,7 @@ struct CheckList: Sendable {
     }
 
     mutating func skip(_ name: String, _ reason: String, facts: [String: String] = [:]) {
+        guard !hasEnded else { return }
         let check = ServerCheck(named: name, .skipped, reason, facts: facts)
         checks.append(check)
         onCheck(check)
