@@ -8,6 +8,26 @@ import Testing
 
 /// `SyncDamageTests` tests the command itself.
 @Suite struct RepairTests {
+    /// The digest may match the photo although the file no longer does.
+    @Test func aFileThatChangesWhileItIsReadIsNotRepaired() async throws {
+        let bench = try await PushBench()
+        let path = try bench.write("a.jpg", "before")
+        let id = try #require(await bench.push().item("a.jpg")?.photoID)
+        var item = Repair.Item(
+            photo: try #require(try bench.account.photosByID([id])[id]),
+            problem: .serverMissing,
+            state: .planned
+        )
+        item.path = path
+        let plan = [item]
+        var results: [Repair.Item] = []
+        try await whileGrowing(bench.photos.file("a.jpg")) {
+            _ = try await Repair(bench.account).run(plan) { results.append($0) }
+        }
+        #expect(results.map(\.state) == [.failed] && results.first?.error?.code == .sourceChanged)
+        #expect(results.first?.isDeleted == false)
+    }
+
     /// The server may have bytes other than those of the photo, which was deleted there.
     @Test func aFileThatChangesDuringItsUploadIsNotRepaired() async throws {
         let bench = try await PushBench()

@@ -25,8 +25,8 @@ struct BundleReading: Sendable {
 
     /// Reads a bundle, or the bundle in a directory. If `media` is nil, the media files in that directory are compared.
     ///
-    /// - Throws: `UserFacingError` if this is not a bundle; `CaptureError` `.fileNotFound`; `SourceFileError`,
-    ///   `CancellationError`.
+    /// - Throws: `UserFacingError` if this is not a bundle, or if `media` changes while it is read; `CaptureError`
+    ///   `.fileNotFound`; `SourceFileError`, `CancellationError`.
     init(_ given: [UInt8], media: [UInt8]?) async throws {
         let isDirectory = FileWalk.isDirectory(given)
         let path = isDirectory ? given + [UInt8(ascii: "/")] + Array(Self.fileName.utf8) : given
@@ -114,9 +114,8 @@ struct BundleReading: Sendable {
     }
 
     private static func finding(_ path: [UInt8], _ hash: String) async throws -> CaptureVerification.Finding {
-        let file = try SourceFile(path: path)
-        let digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
-        return digest.hex == hash ? .passed : .failed("\(ErrorCatalog.quoted(path)) has a different hash")
+        try await LocalChecksum.hex(of: path) == hash
+            ? .passed : .failed("\(ErrorCatalog.quoted(path)) has a different hash")
     }
 
     /// The media in a directory: one match with this hash is enough; otherwise any other media file is a mismatch.

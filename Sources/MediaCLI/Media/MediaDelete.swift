@@ -51,7 +51,7 @@ struct MediaDelete: UploadServerCommand {
     func run(in console: Console) async throws -> ExitCode {
         var query = filters.query
         if let file {
-            query.checksumSHA256 = try await LocalChecksum.hex(of: file)
+            query.checksumSHA256 = try await LocalChecksum.hex(of: RawArguments.bytes(of: file))
         }
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)

@@ -93,21 +93,21 @@ enum LocalChecksum {
     /// Returns 64 lowercase hexadecimal characters.
     ///
     /// - Throws: `SourceFileError`; `UserFacingError` if reading fails or the file changes while it is read.
-    static func hex(of path: String) async throws -> String {
-        let file = try SourceFile(path: RawArguments.bytes(of: path))
+    static func hex(of path: [UInt8]) async throws -> String {
+        let file = try SourceFile(path: path)
         let digest: SHA256Digest
         do {
             digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
         } catch let error as CryptoError {
             throw UserFacingError(
                 .fileUnreadable,
-                "cannot read \(ErrorCatalog.quoted(RawArguments.bytes(of: path))): \(ErrorCatalog.clean("\(error)"))"
+                "cannot read \(ErrorCatalog.quoted(path)): \(ErrorCatalog.clean("\(error)"))"
             )
         }
         guard try file.currentStatus() == file.status else {
             throw UserFacingError(
                 .sourceChanged,
-                "\(ErrorCatalog.quoted(RawArguments.bytes(of: path))) changed while it was being read",
+                "\(ErrorCatalog.quoted(path)) changed while it was being read",
                 isRetryable: true
             )
         }

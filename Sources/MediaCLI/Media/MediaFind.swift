@@ -36,7 +36,7 @@ struct MediaFind: UploadServerCommand {
     func run(in console: Console) async throws -> ExitCode {
         var query = filters.query
         if let file {
-            query.checksumSHA256 = try await LocalChecksum.hex(of: file)
+            query.checksumSHA256 = try await LocalChecksum.hex(of: RawArguments.bytes(of: file))
         }
         let session = try await MediaSession.open(console, for: self)
         try console.requireOutput()

@@ -81,7 +81,7 @@ struct UploadsDelete: UploadServerCommand {
         let store = try await StoreSession.open(settings)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         let checksum: String? =
-            if let file { try await LocalChecksum.hex(of: file) } else { sha256?.lowercased() }
+            if let file { try await LocalChecksum.hex(of: RawArguments.bytes(of: file)) } else { sha256?.lowercased() }
         let scope = try oldHost.scope(connection.choice, settings)
         var plan = DeletionPlan(
             store: store.store,

@@ -273,12 +273,18 @@ public struct Repair: Sendable {
         ).with(\.photoID, id)
     }
 
+    /// Throws if the file changes while it is read.
     private static func digest(of file: SourceFile) async throws(PhotoSyncError) -> String {
+        let digest: SHA256Digest
         do {
-            return try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size).hex
+            digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
         } catch {
             throw PhotoSyncError(.fileUnreadable, detail: "\(error)", path: file.path)
         }
+        guard (try? file.currentStatus()) == file.status else {
+            throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was being read", path: file.path)
+        }
+        return digest.hex
     }
 
     private func upload(

@@ -59,6 +59,16 @@ import Testing
         return Evidence(directory: directory, machine: machine)
     }
 
+    @Test func aFileThatChangesWhileItIsReadIsNotReportedAsAMismatch() async throws {
+        let evidence = try await evidence()
+        try await whileGrowing(evidence.photo) {
+            let named = try await evidence.verify([evidence.photo, "--bundle", evidence.bundle])
+            #expect(named.result.exitCode == 13 && named.error["code"] as? String == "source_changed")
+            let found = try await evidence.verify(["--bundle", evidence.directory])
+            #expect(found.result.exitCode == 0 && found.items.first?["status"] as? String == "skipped")
+        }
+    }
+
     @Test func verificationNeedsNeitherStoreNorKeyNorNetwork() async throws {
         let evidence = try await evidence()
         let result = try await evidence.verify(["--bundle", evidence.directory])
