@@ -79,7 +79,7 @@ extension StreamingAEAD {
             room = StreamingAEAD.segmentByteCount - StreamingAEAD.tagByteCount - StreamingAEAD.headerByteCount
         }
 
-        /// Adds plaintext. After `finish` or an error, throws once a segment is full.
+        /// Adds plaintext. After an error, throws once a segment is full.
         package mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
             var rest = bytes
             while !rest.isEmpty {
@@ -89,8 +89,8 @@ extension StreamingAEAD {
             }
         }
 
-        /// Seals the last segment. Throws after an error, or if called a second time.
-        package mutating func finish() throws {
+        /// Seals the last segment. Throws after an error.
+        package consuming func finish() throws {
             try seal(isLast: true)
         }
 
