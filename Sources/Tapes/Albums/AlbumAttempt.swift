@@ -407,6 +407,7 @@ extension AlbumAttempt {
             switch byAsset[asset] {
             case .added, .alreadyInAlbum: succeed(clip, asset)
             case .notAllowed, .notFound: refused.append(clip)
+            case .rejected(let detail): refuse(clip, detail)
             case .failed(let detail): postpone(clip, AlbumFailure(.internalError, detail: detail))
             case .notNow(let error): postpone(clip, AlbumFailure(error))
             case nil: break

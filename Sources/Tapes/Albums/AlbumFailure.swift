@@ -141,6 +141,8 @@ public enum AddResult: Sendable, Equatable {
     case notAllowed
     /// The library has no such asset.
     case notFound
+    /// Rejected permanently, with a message for the user.
+    case rejected(String)
     /// Refused for another reason, with a message for the user; it is retried later.
     case failed(String)
     /// A temporary failure of this part of the request; other parts succeeded.

@@ -96,7 +96,7 @@ struct AlbumAddition {
             try link(asset)
             return .added
         } catch {
-            if case .io(ENAMETOOLONG) = error.kind { return .failed(error.detail) }
+            if case .io(ENAMETOOLONG) = error.kind { return .rejected(error.detail) }
             throw AlbumError(error)
         }
     }

@@ -80,6 +80,17 @@ import Testing
         #expect(bench.library.calls.contains(.add(["/b"], to: "album-1")))
     }
 
+    @Test("an asset that the library cannot hold is refused permanently, without another attempt")
+    func rejected() async throws {
+        let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b"])
+        bench.library.configure { $0.results = ["/a": [.rejected("its name is too long")]] }
+        let outcome = try await bench.service().associate(id)
+        #expect(try bench.clips(id) == ["a failed asset_rejected", "b linked"])
+        #expect(outcome.reason == .assetRejected && outcome.detail == "its name is too long")
+        #expect(bench.library.work == ["create", "resolve", "add", "arrange"])
+        #expect(try bench.service().reconcilePlan().tapes.isEmpty)
+    }
+
     @Test("a rejected asset is resolved again once; then it is refused permanently")
     func notAllowed() async throws {
         let (bench, id) = try AlbumBench.withTape("Summer", ["a", "b", "c"])

@@ -157,7 +157,7 @@ import Testing
         let album = try await fixture.album()
         let results = try await fixture.add([[0x61], [0x2f, 0], tooLong, path], to: album)
         #expect(results.prefix(2) == [.notFound, .notFound] && results.last == .added)
-        if case .failed = results[2] {} else { Issue.record("a target that is too long was accepted") }
+        if case .rejected = results[2] {} else { Issue.record("a target that is too long was accepted") }
     }
 
     // MARK: Foreign changes
