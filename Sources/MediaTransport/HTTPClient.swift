@@ -8,7 +8,7 @@ public final class HTTPClient: Sendable {
 
     private let loop: TransferLoop
     private let rateLimit: RateLimitGate
-    /// Servers that have accepted a body, until a transfer to them fails.
+    /// Servers that have accepted a body, until they refuse one without reading it, or a transfer to them fails.
     private let familiar = Mutex<Set<Origin>>([])
 
     /// Prepares the transfer loop. Its thread starts with the first request.
@@ -143,6 +143,8 @@ public final class HTTPClient: Sendable {
             }
             if request.body != nil, (200..<300).contains(response.status) {
                 familiar.withLock { _ = $0.insert(origin) }
+            } else if request.body != nil, !response.metrics.bodyComplete {
+                familiar.withLock { _ = $0.remove(origin) }
             }
         case .failure:
             familiar.withLock { _ = $0.remove(origin) }

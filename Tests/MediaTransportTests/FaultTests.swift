@@ -146,6 +146,33 @@ struct FaultTests {
         #expect(expectations.withLock { $0 } == [true, false, false, true, false])
     }
 
+    @Test("after a server has refused a body without reading it, Expect is sent again")
+    func refusedBody() async throws {
+        let refusedLength = 2 << 20
+        let expectations = Mutex<[Bool]>([])
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                let head = try connection.readHead()
+                let expectsContinue = head.contains("\r\nExpect:")
+                expectations.withLock { $0.append(expectsContinue) }
+                let length = ScriptedServer.Connection.contentLength(of: head)
+                guard length < refusedLength else {
+                    return try connection.respond(413, "{}", headers: ["Connection: close"])
+                }
+                if expectsContinue { try connection.write("HTTP/1.1 100 Continue\r\n\r\n") }
+                try connection.readBody(length)
+                try connection.respond(201, "{}")
+            }
+        }
+        let http = try client()
+        let url = try server.url()
+        let lengths = [100_000, 100_000, Int64(refusedLength), 100_000, 100_000]
+        var statuses: [Int] = []
+        for length in lengths { statuses.append(try await http.execute(post(url, CountingBody(length))).status) }
+        #expect(statuses == [201, 201, 413, 201, 201])
+        #expect(expectations.withLock { $0 } == [true, false, true, true, false])
+    }
+
     @Test(
         "a refusal before the body is read is a response, not a lost connection",
         arguments: [100_000, 1 << 20],
