@@ -43,7 +43,7 @@ package struct StoreRepair {
     }
 
     /// A token whose row is destroyed, with the data that an index still has.
-    package struct LostToken: Sendable, Equatable {
+    package struct LostToken: Sendable, Hashable {
         package var host: String
         package var fileID: Int64
         /// Empty if unknown.
@@ -175,7 +175,13 @@ package struct StoreRepair {
                 try sink.finish(db)
                 report.tokens = try Int.fetchOne(db, sql: "SELECT count(*) FROM tokens") ?? 0
                 report.uploads = sink.uploads
-                try source.forEachRow { try Self.noteLoss($0, db, &report) }
+                // Freed pages and the log have earlier versions of the same entries.
+                var lost: Set<LostToken> = []
+                try source.forEachRow { row in
+                    guard let token = try Self.lostToken(row, db), lost.insert(token).inserted else { return }
+                    if report.lost.count < 100 { report.lost.append(token) }
+                }
+                report.lostCount = lost.count
             }
             try queue.writeWithoutTransaction { db in
                 for index in schema.indexes { try db.execute(sql: index) }
@@ -186,9 +192,9 @@ package struct StoreRepair {
         return report
     }
 
-    /// Records a token that is listed by an index but was not found.
-    private static func noteLoss(_ row: StoredRow, _ db: Database, _ report: inout Report) throws {
-        guard row.rowID == nil, let key = TokenKey(row.values), key.last < TokenKey.largestRowID else { return }
+    /// A token that is listed by an index but was not found; nil for any other row.
+    private static func lostToken(_ row: StoredRow, _ db: Database) throws -> LostToken? {
+        guard row.rowID == nil, let key = TokenKey(row.values), key.last < TokenKey.largestRowID else { return nil }
         let condition = "host = ?1 AND file_id = ?2 AND checksum_sha256 = ?3"
         let isKnown = try Bool.fetchOne(
             db.cachedStatement(
@@ -199,10 +205,8 @@ package struct StoreRepair {
             ),
             arguments: [key.host, key.fileID, key.checksumSHA256]
         )
-        let token = LostToken(host: key.host, fileID: key.fileID, checksumSHA256: key.checksumSHA256)
-        guard isKnown == false, !report.lost.contains(token) else { return }
-        report.lostCount += 1
-        if report.lost.count < 100 { report.lost.append(token) }
+        guard isKnown == false else { return nil }
+        return LostToken(host: key.host, fileID: key.fileID, checksumSHA256: key.checksumSHA256)
     }
 
     // MARK: Replacing

@@ -38,7 +38,7 @@ struct StoreFiles: Sendable {
     }
 
     /// Every table has rows. With a log, the second half of the tokens exists only there, one transaction each.
-    static func make(withLog: Bool) throws -> StoreFiles {
+    static func make(withLog: Bool, tokenCount: Int = Self.tokenCount) throws -> StoreFiles {
         let fixture = try StoreFixture()
         do {
             let store = try fixture.store()
@@ -70,6 +70,14 @@ struct StoreFiles: Sendable {
     func write(to fixture: StoreFixture) throws {
         try fixture.write(database, to: fixture.databasePath)
         if let log { try fixture.write(log, to: fixture.databasePath + "-wal") }
+    }
+
+    /// Overwrites every page that has a row with a token; the indexes contain no tokens.
+    mutating func destroyTokens(_ count: Int = Self.tokenCount) {
+        for position in (1...count).compactMap({ database.offset(of: Array(Self.token($0).utf8)) }) {
+            let page = position / 4096 * 4096
+            database.replaceSubrange(page..<page + 4096, with: repeatElement(0, count: 4096))
+        }
     }
 
     /// The tokens whose rows are not affected by the damage: their bytes, and some bytes around them for the row's
