@@ -30,6 +30,7 @@ TABLE = [
         "MediaTransport/RetryPolicy.swift", "MediaStore/LockedFile.swift",
     ]),
     ("a parser of TIFF", r"(?i)(0x2A, 0x00|0x00, 0x2A)\]:|0x8769|0x9003", ["MediaFiles/CreationTime/PhotoExif.swift"]),
+    ("a listing of a directory", r"\b(readdir|opendir|scandir)\(", ["MediaSystem/DirectoryStream.swift"]),
     ("a schedule of retries", r"RetryPolicy\((delays|base|retries: \d)|\]\.map \{ \.(milli)?seconds\(", [
         "MediaTransport/RetryPolicy.swift",
     ]),

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import MediaSystem
 
 /// Media types of files: by extension, checked against the content (gighive contract 2.4, trap T5).
@@ -238,29 +237,5 @@ extension [UInt8] {
 
     func firstIndex(of pattern: [UInt8], before limit: Int) -> Int? {
         (0..<Swift.min(limit, count)).first { has(pattern, at: $0) }
-    }
-}
-
-package enum FileKind: Sendable {
-    case directory
-    case regular
-    case link
-    /// A FIFO, a socket, or a device.
-    case other
-
-    init(mode: mode_t) {
-        switch mode & S_IFMT {
-        case S_IFDIR: self = .directory
-        case S_IFREG: self = .regular
-        case S_IFLNK: self = .link
-        default: self = .other
-        }
-    }
-
-    /// The kind of a path, following links; nil for a missing path.
-    static func of(_ path: [UInt8]) -> FileKind? {
-        var status = stat()
-        guard !path.contains(0), stat(path.cString, &status) == 0 else { return nil }
-        return FileKind(mode: status.st_mode)
     }
 }

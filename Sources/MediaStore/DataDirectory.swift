@@ -259,16 +259,12 @@ public struct DataDirectory: Sendable {
     }
 
     static func entries(of path: String) throws(StoreError) -> [String] {
-        guard let stream = opendir(path) else {
-            throw StoreError(errno: errno, path: path, action: "cannot list the directory")
-        }
-        defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
+        do {
+            try DirectoryStream(Array(path.utf8), followingLinks: true)
+                .forEachName { names.append(String(decoding: $0, as: UTF8.self)) }
+        } catch {
+            throw StoreError(errno: error.code, path: path, action: "cannot list the directory")
         }
         return names
     }

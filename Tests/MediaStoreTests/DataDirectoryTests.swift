@@ -100,6 +100,21 @@ struct DataDirectoryTests {
         }
     }
 
+    @Test(
+        "a directory that can be read only partly is not treated as complete",
+        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
+    )
+    func partialListing() throws {
+        let directory = try DataDirectory.open(temporary.file("data"))
+        // The first call returns the entries, the second one the end.
+        let worker = try WorkerProcess(
+            ["list", directory.path],
+            through: WorkerProcess.failing("getdents64", of: directory.path, from: 2)
+        )
+        #expect(try worker.line() == "error other")
+        #expect(try worker.wait() == 12)
+    }
+
     @Test("another user's directory or link is refused", .enabled(if: geteuid() == 0, "requires root"))
     func foreignOwner() throws {
         let path = temporary.file("theirs")

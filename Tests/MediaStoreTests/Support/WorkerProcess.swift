@@ -20,6 +20,12 @@ struct WorkerProcess {
         geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
     }
 
+    /// Starts a program whose calls for a file or directory fail with an I/O error, from the call with this number on.
+    static func failing(_ call: String, of path: String, from number: Int = 1) -> [String] {
+        let fault = "inject=\(call):error=EIO:when=\(number)+"
+        return ["strace", "-f", "-o", "/dev/null", "-P", path, "-e", "trace=\(call)", "-e", fault]
+    }
+
     static var executable: String { Bundle.main.bundleURL.appendingPathComponent("store-worker").path }
 
     var identifier: Int32 { process.processID }

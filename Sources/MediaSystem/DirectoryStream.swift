@@ -1,21 +1,20 @@
 internal import Glibc
-internal import MediaSystem
 
 /// An open directory; closed when this value is destroyed.
-struct DirectoryStream: ~Copyable {
-    struct Entry {
-        var name: [UInt8]
-        var kind: FileKind
+package struct DirectoryStream: ~Copyable {
+    package struct Entry {
+        package var name: [UInt8]
+        package var kind: FileKind
     }
 
-    struct Failure: Error {
-        var code: Int32
+    package struct Failure: Error {
+        package var code: Int32
     }
 
     /// A `DIR` owned only by this value.
     private let stream: OpaquePointer
 
-    init(_ path: [UInt8], followingLinks: Bool) throws(Failure) {
+    package init(_ path: [UInt8], followingLinks: Bool) throws(Failure) {
         guard !path.contains(0) else { throw Failure(code: ENOENT) }
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
         let descriptor = open(path.cString, flags)
@@ -24,7 +23,7 @@ struct DirectoryStream: ~Copyable {
     }
 
     /// Takes ownership of an open directory, even if this initializer throws.
-    init(owning descriptor: Int32) throws(Failure) {
+    package init(owning descriptor: Int32) throws(Failure) {
         guard let stream = fdopendir(descriptor) else {
             let code = errno
             close(descriptor)
@@ -37,17 +36,17 @@ struct DirectoryStream: ~Copyable {
         closedir(stream)
     }
 
-    func status() throws(Failure) -> FileIdentity {
+    package func status() throws(Failure) -> FileIdentity {
         var status = stat()
         guard fstat(dirfd(stream), &status) == 0 else { throw Failure(code: errno) }
         return FileIdentity(status)
     }
 
     /// Calls `body` with each name, in unspecified order.
-    func forEachName(_ body: ([UInt8]) -> Void) throws(Failure) { try forEach { name, _ in body(name) } }
+    package func forEachName(_ body: ([UInt8]) -> Void) throws(Failure) { try forEach { name, _ in body(name) } }
 
     /// The entries, sorted by the bytes of their names.
-    func sortedEntries() throws(Failure) -> [Entry] {
+    package func sortedEntries() throws(Failure) -> [Entry] {
         var entries: [Entry] = []
         try forEach { name, type in
             if let kind = kind(ofType: type, name: name) { entries.append(Entry(name: name, kind: kind)) }
@@ -69,7 +68,10 @@ struct DirectoryStream: ~Copyable {
     }
 
     /// Type and identity of an entry.
-    func kind(of name: [UInt8], followingLinks: Bool) throws(Failure) -> (kind: FileKind, identity: FileIdentity) {
+    package func kind(
+        of name: [UInt8],
+        followingLinks: Bool
+    ) throws(Failure) -> (kind: FileKind, identity: FileIdentity) {
         var status = stat()
         let flags = followingLinks ? 0 : AT_SYMLINK_NOFOLLOW
         guard fstatat(dirfd(stream), name.cString, &status, flags) == 0 else {
