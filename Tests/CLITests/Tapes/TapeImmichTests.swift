@@ -133,15 +133,26 @@ import Testing
         #expect(verified.result.exitCode == 4, "\(verified.result)")
     }
 
-    // R19, and credentials of uploads: the key of one server is never offered to another.
+    // R19, and credentials of uploads: the credentials for one server are never sent to another.
     @Test func theKeyOfUploadsIsNotSentToTheLibrary() async throws {
+        #expect(try await fixture.run("library", "init", "--api-key-file", try key("key-1")).exitCode == 0)
+        try await server.clearRequests()
         let uploads = try await BatchFixture()
-        let login = ["MEDIACTL_SERVER": uploads.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
+        let login = [
+            "MEDIACTL_SERVER": uploads.sandbox.baseURL, "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader",
+            "MEDIACTL_API_KEY": "for-the-uploads",
+        ]
         let path = try fixture.original("a.mp4")
         let result = try await fixture.runner.run(["upload", path, "--tape", "T", "-vv"], extra: login)
-        let report = try await server.report()
-        #expect(!report.requests.contains { $0.values(of: "x-api-key").contains("for-the-uploads") })
+        #expect(result.exitCode == 0 && result.output.contains("uploaded"), "\(result)")
         #expect(!result.errors.contains("for-the-uploads"))
+        let report = try await server.report()
+        #expect(report.albums.first?.assets.count == 1 && report.violations.isEmpty, "\(result.errors)")
+        #expect(!report.requests.isEmpty)
+        for request in report.requests {
+            #expect(request.values(of: "x-api-key") == ["key-1"], "\(request.line)")
+            #expect(request.values(of: "authorization").isEmpty, "\(request.line)")
+        }
     }
 
     // 6.4: a proxy's limit does not depend on the file: the clip stays pending, and the limit is in the warning.
