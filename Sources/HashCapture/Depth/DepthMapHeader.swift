@@ -39,11 +39,11 @@ struct NumPyHeader {
     }
 
     private static func encoding(_ type: String) throws(DepthMapError) -> DepthMapContent.Encoding {
-        switch type.dropFirst().dropLast() {
-        case "<f4": return .init(byteCount: 4, isBigEndian: false)
-        case ">f4": return .init(byteCount: 4, isBigEndian: true)
-        case "<f8": return .init(byteCount: 8, isBigEndian: false)
-        case ">f8": return .init(byteCount: 8, isBigEndian: true)
+        switch type {
+        case "'<f4'", #""<f4""#: return .init(byteCount: 4, isBigEndian: false)
+        case "'>f4'", #"">f4""#: return .init(byteCount: 4, isBigEndian: true)
+        case "'<f8'", #""<f8""#: return .init(byteCount: 8, isBigEndian: false)
+        case "'>f8'", #"">f8""#: return .init(byteCount: 8, isBigEndian: true)
         default: throw DepthMapError("NPY type \(type), expected float32 or float64 in meters")
         }
     }
@@ -54,7 +54,7 @@ struct NumPyHeader {
         if sides.last.map({ $0.allSatisfy(\.isWhitespace) }) == true { sides.removeLast() }
         let numbers = sides.map { Int($0.filter { !$0.isWhitespace }) }
         let isFlat = numbers.count == 2 || numbers.count == 3 && numbers[2] == 1
-        guard isFlat, let height = numbers[0], let width = numbers[1] else {
+        guard shape.first == "(", isFlat, let height = numbers[0], let width = numbers[1] else {
             throw DepthMapError("NPY shape \(shape), expected (height, width)")
         }
         return (height, width)

@@ -169,6 +169,8 @@ struct DepthMapFileTests {
             "{'descr': '<f4', 'fortran_order': False, 'shape': (,)}",
             "{'descr': '<f4', 'fortran_order': False, 'shape': (-4, -5)}",
             "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 0)}",
+            "{'descr': (<f4), 'fortran_order': False, 'shape': (4, 5)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': '4, 5'}",
             "{'descr': '|f4', 'fortran_order': False, 'shape': (4, 5)}", "{'descr: '<f4', 'fortran_order': False}",
             "{'}",
             "{'descr': '", "{'descr': (", "{'descr':}", "{\u{0}}", "{,}",
