@@ -161,11 +161,7 @@ extension LockedFile {
         guard let status = FileStatus(descriptor: descriptor) else {
             throw StoreError(errno: errno, path: path, action: "cannot examine")
         }
-        do {
-            return try FileBytes.read(descriptor, at: 0, count: Int(status.size))
-        } catch {
-            throw StoreError(errno: error.code, path: path, action: "cannot read")
-        }
+        return try readBytes(descriptor, of: path, count: Int(status.size))
     }
 }
 

@@ -247,9 +247,7 @@ struct DamagedCopies {
         var offset: Int64 = 0
         var hasChanged = false
         while true {
-            guard let chunk = try? FileBytes.read(descriptor, at: offset, count: size) else {
-                throw StoreError(errno: errno, path: path, action: "cannot read")
-            }
+            let chunk = try readBytes(descriptor, of: path, at: offset, count: size)
             for range in chunk.ranges(of: secret) {
                 let zeros = [UInt8](repeating: 0, count: range.count)
                 let failure = zeros.withUnsafeBytes {

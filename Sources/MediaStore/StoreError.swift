@@ -120,3 +120,12 @@ extension StoreError {
 func openFile(_ path: String, _ flags: Int32, _ action: String = "cannot open") throws(StoreError) -> Int32 {
     try StoreError.check(path, action, open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600))
 }
+
+/// Reads `count` bytes of a file of the store, fewer only at its end.
+func readBytes(_ descriptor: Int32, of path: String, at offset: Int64 = 0, count: Int) throws(StoreError) -> [UInt8] {
+    do {
+        return try FileBytes.read(descriptor, at: offset, count: count)
+    } catch {
+        throw StoreError(errno: error.code, path: path, action: "cannot read")
+    }
+}

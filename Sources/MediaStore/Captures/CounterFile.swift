@@ -82,11 +82,8 @@ private enum CounterText {
         defer { close(descriptor) }
         try FileStatus.requireOwnFile(FileStatus(descriptor: descriptor), at: path)
         // A counter has at most 10 digits.
-        guard let bytes = try? FileBytes.read(descriptor, at: 0, count: 12) else {
-            throw StoreError(errno: errno, path: path, action: "cannot read")
-        }
+        let text = String(decoding: try readBytes(descriptor, of: path, count: 12), as: UTF8.self)
         // Strict: a partial number must not be read as a smaller one.
-        let text = String(decoding: bytes, as: UTF8.self)
         guard let value = UInt32(text.dropLast()), "\(value)\n" == text else {
             throw StoreError(.corrupt, path: path, detail: "no valid counter; not reset, since counters only increase")
         }

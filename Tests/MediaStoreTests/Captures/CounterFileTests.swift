@@ -213,6 +213,21 @@ struct CounterFileTests {
         #expect(try file.take(2) == 3)
     }
 
+    @Test(
+        "after a read error no counter is taken, and the file is unchanged",
+        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
+    )
+    func unreadable() throws {
+        try put("8\n")
+        let worker = try WorkerProcess(
+            ["counters", fixture.directory.path, Self.device, "1"],
+            through: WorkerProcess.failing("pread64", of: path)
+        )
+        #expect(try worker.line() == "error other")
+        #expect(try worker.wait() == 12)
+        #expect(try fixture.bytes(path) == Array("8\n".utf8))
+    }
+
     @Test("in a directory without write permission no counter is taken")
     func readOnly() throws {
         try put("8\n")
