@@ -61,14 +61,12 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         _ kind: Kind,
         detail: String = "",
         underlying: (any Error)? = nil,
-        metrics: TransferMetrics? = nil,
-        head: HTTPResponseHead? = nil
+        metrics: TransferMetrics? = nil
     ) {
         self.kind = kind
         self.detail = detail
         self.underlying = underlying
         self.metrics = metrics ?? TransferMetrics()
-        self.head = head
     }
 
     /// Whether the server cannot have seen the request: the connection was never made.
