@@ -158,16 +158,8 @@ public final class HTTPClient: Sendable {
             case .success(let response): response.metrics
             case .failure(let error): error.metrics
             }
-        observer(
-            ExchangeRecord(
-                method: request.method,
-                url: request.url,
-                outcome: result.map(\.status),
-                bodyBytesSent: metrics.bodyBytesSent,
-                bytesReceived: metrics.bytesReceived,
-                duration: metrics.duration
-            )
-        )
+        let outcome = result.map(\.status)
+        observer(ExchangeRecord(method: request.method, url: request.url, outcome: outcome, metrics: metrics))
     }
 }
 
@@ -323,11 +315,8 @@ public struct ExchangeRecord: Sendable {
     public let url: RequestURL
     /// The status of the response, or why there was no response.
     public let outcome: Result<Int, TransportError>
-    public let bodyBytesSent: Int64
-    /// Content bytes received.
-    public let bytesReceived: Int64
-    /// From the start of the attempt to its end.
-    public let duration: Duration
+    /// The measurements of this attempt.
+    public let metrics: TransferMetrics
 }
 
 /// The libcurl that this process uses. It may be newer than the version that mediactl was built with.

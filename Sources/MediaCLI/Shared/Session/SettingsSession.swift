@@ -209,9 +209,10 @@ extension SettingsSession {
             case .success(let status): "\(status)"
             case .failure(let error): "no response (\(ErrorCatalog.foreign(error.description)))"
             }
+        let metrics = exchange.metrics
         console.trace(
-            "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "
-                + "\(exchange.bytesReceived) received, \(Formats.milliseconds(exchange.duration)) ms"
+            "\(exchange.method.rawValue) \(address): \(outcome), \(metrics.bodyBytesSent) bytes sent, "
+                + "\(metrics.bytesReceived) received, \(Formats.milliseconds(metrics.duration)) ms"
         )
     }
 
