@@ -79,9 +79,9 @@ import Testing
         let expected = """
             imports: Sources/MediaFiles/File.swift:1: MediaFiles may not import GigHive, only: CFileSystem MediaCore MediaSystem \
             Outcomes Subprocess SystemPackage
-            imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, only: MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport \
+            imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, only: CZlib MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport \
             Outcomes Tus
-            imports: Package.swift: GigHive may not depend on PhotoSync, only: MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes Tus
+            imports: Package.swift: GigHive may not depend on PhotoSync, only: CZlib MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes Tus
             imports: Sources/PhotoSync/File.swift:1: PhotoSync may not import ArgumentParser, only: MediaCore MediaCrypto MediaFiles \
             MediaStore MediaSystem MediaTransport Outcomes
             imports: Sources/CaptureSubmission/File.swift:1: CaptureSubmission may not import MediaFiles, only: MediaCore MediaCrypto \

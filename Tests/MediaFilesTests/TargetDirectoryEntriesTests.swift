@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MediaSystem
 import TestSupport
 import Testing
 

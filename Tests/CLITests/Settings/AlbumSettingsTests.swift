@@ -11,7 +11,7 @@ import Testing
         environment: [String: String] = [:],
         flags: SettingsFlags = SettingsFlags()
     ) async throws -> Settings {
-        try await resolve(file: text, flags: flags, environment: environment, home: "/home/a")
+        try await resolve(file: text, flags: flags, environment: environment.merging(["HOME": "/home/a"]) { $1 })
     }
 
     @Test(arguments: [

@@ -9,12 +9,11 @@ import Testing
 func resolve(
     file text: String,
     flags: SettingsFlags = SettingsFlags(),
-    environment: [String: String] = [:],
-    home: String? = nil
+    environment: [String: String] = [:]
 ) async throws -> Settings {
     let directory = try TemporaryDirectory()
     let locations = try SettingsLocations(
-        environment: ["HOME": home ?? directory.path],
+        environment: ["HOME": directory.path],
         configOverride: try directory.write("config.yaml", text.utf8)
     )
     return try await Settings.resolve(flags: flags, environment: environment, locations: locations)
