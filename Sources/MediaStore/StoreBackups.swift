@@ -18,7 +18,7 @@ package struct StoreBackups {
         package var byteCount: Int64
     }
 
-    /// A copy with tokens that the store neither has nor has removed.
+    /// A copy with tokens that are missing from the store but were not removed from it.
     package struct Missing: Sendable, Equatable {
         package var backup: Backup
         package var tokens: Int
@@ -82,8 +82,9 @@ package struct StoreBackups {
         }
     }
 
-    /// The newest copy with tokens that the store neither has nor has removed, as after the store was lost and a new
-    /// one was created; nil if there is no such copy. Copies that cannot be read are skipped.
+    /// The newest copy with tokens that are missing from the store but were not removed from it, for example because
+    /// the store was lost and a new one was created; nil if there is no such copy. Copies that cannot be read are
+    /// skipped.
     package func withMissingTokens(in store: TokenStore) throws(StoreError) -> Missing? {
         for backup in try all() {
             guard let count = try? missingTokens(of: backup, in: store), count > 0 else { continue }

@@ -61,7 +61,7 @@ struct StoreSchema: Sendable {
             throw StoreError(
                 .newerVersion,
                 path: path,
-                detail: "schema \(version), this version supports up to \(migrations.count)"
+                detail: "schema \(version); this version supports up to \(migrations.count)"
             )
         }
         let encoding = try String.fetchOne(db, sql: "PRAGMA encoding") ?? "none"

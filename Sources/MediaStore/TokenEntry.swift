@@ -221,7 +221,8 @@ enum TokenRow {
         return entry.createdAt.milliseconds < removedAt + 1000
     }
 
-    /// The number of tokens of another database that this one neither has nor has removed, as determined by `isBuried`.
+    /// The number of tokens in another database that are missing from this one but were not removed from it, as
+    /// determined by `isBuried`.
     static func missing(from db: Database, of other: Database) throws -> Int {
         let known = try RawStatement(
             db,

@@ -3,9 +3,9 @@ import MediaSystem
 
 /// A note next to a large database: records that its content was checked, and the state of the file at that time.
 ///
-/// Checking a million rows takes seconds, which is too long for every command. A change by another program, a restored
-/// copy, or a process that was killed while writing invalidates the note; everything is then checked the next time the
-/// database is opened.
+/// Checking a million rows takes seconds, too long to be repeated by every command. A change by another program, a
+/// restored copy, or a process that was killed while writing invalidates the note; everything is then checked the next
+/// time the database is opened.
 struct WholeMark: Sendable {
     /// Smaller databases are checked every time they are opened, in a few milliseconds.
     static let minimumSize: Int64 = 1 << 20

@@ -93,8 +93,8 @@ public struct HTTPRequest: Sendable {
     /// Maximum wait before a retry or while the server refuses requests; if a longer wait is required, the request
     /// fails instead. nil for the client's policy.
     package var maximumWait: Duration?
-    /// Time that a graceful stop leaves for the response once the whole request was sent, for a request that is not
-    /// at most once, which keeps its own limit; nil for none.
+    /// Time that a graceful stop allows for the response once the whole request was sent; nil for none. An `atMostOnce`
+    /// request keeps its own limit.
     package var finishesWithin: Duration?
     /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []

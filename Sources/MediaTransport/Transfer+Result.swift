@@ -90,7 +90,7 @@ extension Transfer {
     }
 
     /// libcurl has one code for an unknown issuer and for a wrong name, but sets OpenSSL's result only for the former;
-    /// before that the result is 1 (`X509_V_ERR_UNSPECIFIED`).
+    /// its initial value is 1 (`X509_V_ERR_UNSPECIFIED`).
     private var isChainTrusted: Bool {
         var result = 0
         shim_getinfo_long(handle, CURLINFO_SSL_VERIFYRESULT, &result)

@@ -168,7 +168,7 @@ extension OutcomeTable.Server {
                 // server responds with 500 to a duplicate. A 503 means that nothing was processed.
                 Refinement(500, through: 502, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
                 Refinement(504, through: 599, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
-                // A response without an application code may come from a proxy while the server still processes the
+                // A response without an application code may come from a proxy while the server is still processing the
                 // request.
                 Refinement(408, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: isWholeSubmission),
                 Refinement(409, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: isWholeSubmission),

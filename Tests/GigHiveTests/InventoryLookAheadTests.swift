@@ -101,7 +101,7 @@ import Testing
         }
         // The body has been sent, and the last query shows that the server has the file.
         #expect(await listed.opened())
-        // The response to the query would stop the upload meanwhile.
+        // Leaves time for the response to the query to stop the upload, which it must not.
         for _ in 0..<1000 { await Task.yield() }
         go.open()
         let result = try await upload.value

@@ -111,7 +111,7 @@ import Testing
         #expect((hashes.digest(of: identity) != nil) == isStored)
     }
 
-    /// Uploads a file on which `modify` acts after its last byte was sent, before the response.
+    /// Uploads a file, and calls `modify` with its path after the last byte was sent and before the response.
     private func upload(
         _ size: Int,
         modifiedBy modify: @escaping @Sendable (_ path: String) throws -> Void

@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every option of 0.1.0 is accepted, or refused as CHANGELOG.md says.
+/// Every option of 0.1.0 is accepted, or is refused as described in CHANGELOG.md.
 @Suite struct OldOptionsTests {
-    /// Options of 0.1.0 that their commands refuse, as in `options.txt`, and the part of CHANGELOG.md about them.
+    /// Options of 0.1.0 that are now refused, in the notation of `options.txt`, each with the text about it in
+    /// CHANGELOG.md.
     static let removed: [String: String] = {
         let connection = [
             "--allow-http", "--answer-timeout=", "--cacert=", "--connect-timeout=", "--finish-timeout=", "--http2",

@@ -249,7 +249,7 @@ private func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
     big(content.count + 8, 4) + Array(type.utf8) + content
 }
 
-/// A HEIF file with an image item and an item that contains `data` after its four bytes of offset.
+/// A HEIF file with an image item and an item that contains `data` after a four-byte offset.
 private func heif(
     _ data: [UInt8],
     type: String = "Exif",

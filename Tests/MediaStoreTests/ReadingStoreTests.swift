@@ -39,7 +39,7 @@ struct ReadingStoreTests {
         #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
         try StoreBackups.copy(store, to: fixture.databasePath)
         #expect(try fixture.store().tokens(host: nil).count == StoreFiles.tokenCount)
-        // The store is still only read.
+        // The store is still read-only.
         #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
         #expect(try StoreCheck(reading: DataDirectory.unchanged(path)).tokens == StoreFiles.tokenCount)
         #expect(

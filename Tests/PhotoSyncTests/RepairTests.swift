@@ -28,7 +28,7 @@ import Testing
         #expect(results.first?.isDeleted == false)
     }
 
-    /// The server may have bytes other than those of the photo, which was deleted there.
+    /// The server may have stored bytes that differ from those of the deleted photo.
     @Test func aFileThatChangesDuringItsUploadIsNotRepaired() async throws {
         let bench = try await PushBench()
         let path = try bench.write("a.jpg", "before")

@@ -3,7 +3,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The keys of vault and device are searched for in all output and files of the program, assertions in its output.
+/// All output and files of the program are searched for the keys of the vault and the device, and its output also for
+/// assertions.
 @Suite struct CaptureSecretTests {
     @Test func noKeyAndNoAssertionIsPrinted() async throws {
         let sandbox = try await SandboxProcess.start()

@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func sufficientResourcesAreNotAnError() async throws {
-        // Nothing listens there, which is detected only over the network.
+        // Nothing listens at the address: with sufficient resources, only the connection fails.
         let result = try await run("-n 64", ["upload", "FILE"])
         #expect(result.exitCode == 6, "\(result.errors)")
     }

@@ -1,8 +1,8 @@
 import Foundation
 import MediaStore
 
-/// Upsert, delete, clear and list, mixed, as one of many processes. Each process has its own file IDs on two shared
-/// hosts, and its own host that it clears.
+/// Upserts, deletes, clears and lists in turn, in one of many processes. Each process uses its own file IDs on two
+/// shared hosts, and clears a host of its own.
 struct Mix {
     let number: Int64
     let store: TokenStore

@@ -43,7 +43,7 @@ public struct Deleter: Sendable {
     /// For an admin login, the server refuses the token without checking it. The file is then compared
     /// with the entry and deleted with admin rights (gighive contract 5.2, trap T25).
     ///
-    /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
+    /// Canceling the task does not interrupt a deletion: the outcome of a requested deletion is always determined.
     ///
     /// `onInvalidToken` is called only if the server rejects the token while the same file still exists.
     public func delete(
@@ -71,11 +71,11 @@ public struct Deleter: Sendable {
         }.value
     }
 
-    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts (admin
-    /// deletions check no token, trap T10). Local entries of the file are removed, and guest uploads of it are recorded
-    /// as deleted, once the server confirms that it is gone.
+    /// Deletes with admin credentials, by a list of IDs, after comparing the server's checksum and size with the
+    /// expected ones (the server checks no token, trap T10). Local entries of the file are removed, and guest uploads
+    /// of it are recorded as deleted, once the server confirms that it is gone.
     ///
-    /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
+    /// Canceling the task does not interrupt a deletion: the outcome of a requested deletion is always determined.
     public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {
         await Task { await deleteVerified(target) }.value
     }
@@ -127,9 +127,9 @@ public struct Deleter: Sendable {
         case rejected
         /// Known not to have been deleted by this request.
         case refused(GigHiveError)
-        /// The file may have been deleted; a query determines that. `isClaimed` is whether the server reports a
-        /// deletion, without the ID; true if there is no response or the server failed, nil if the response does not
-        /// show it.
+        /// The file may have been deleted; a query determines whether it was. `isClaimed` is whether the server reports
+        /// one deletion without confirming its ID; true if there is no response or the server failed, nil if the
+        /// response has no count.
         case unclear(GigHiveError, isClaimed: Bool?)
     }
 
@@ -395,7 +395,7 @@ extension GigHiveClient {
     /// - Throws: `GigHiveError`: `.forbidden` with `neededLogin` for an uploader, `.unauthorized` for every other user.
     public func requireAdmin() async throws(GigHiveError) {
         let (response, content) = try await deletionWithoutIDs()
-        // Any other 400 does not show the role; the deletion itself will.
+        // `.uploader` is reported to admins. Any other 400 does not show the role; the deletion itself will.
         guard response.status != 400 || content.neededLogin == .admin else { return }
         var error = content.failure(response.head)
         if content.neededLogin == .admin {
@@ -409,7 +409,7 @@ extension GigHiveClient {
     func isAdmin() async throws(GigHiveError) -> Bool? {
         let (response, content) = try await deletionWithoutIDs()
         guard response.status == 400, let login = content.neededLogin else { return nil }
-        // The server expects an admin's list: a deletion by token would need an uploader's login.
+        // The server expects a list of IDs from an admin; a deletion by token would require an uploader's login.
         return login == .uploader
     }
 

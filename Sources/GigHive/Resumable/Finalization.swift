@@ -481,8 +481,8 @@ extension Finalization {
         return try await query(error, for: remaining(since: lostAt))
     }
 
-    /// A 500 from a script that has finished, perhaps after it had stored the file (trap T7): while tus still has the
-    /// bytes, the file is not stored.
+    /// A 500 from a script that has finished, perhaps after storing the file (trap T7): while tus still has the bytes,
+    /// the file is not stored.
     mutating func handleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await tusState() {
         case .complete, .incomplete:

@@ -432,8 +432,8 @@ extension UploadOutcomeRecorder {
         end(.refusedDuplicate, error)
     }
 
-    /// Records a refusal that an earlier process received and did not confirm. Only a refusal by D3 concerns bytes in
-    /// the event itself; for others, the server is queried later.
+    /// Records a refusal that an earlier process received and did not confirm. Only a refusal by D3 shows that the
+    /// event itself has the bytes; after any other, the server is queried later.
     mutating func endAsUnconfirmedDuplicate(_ response: UploadResponse) {
         guard response.dialect == .assets, let checksum = response.checksumSHA256, checksum == record.checksumSHA256
         else {

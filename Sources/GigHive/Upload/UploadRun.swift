@@ -328,7 +328,7 @@ struct UploadRun {
 
     // MARK: Lost responses
 
-    /// A web server also responds with 503 if the application was restarted after it had stored the file (measured with
+    /// A web server also responds with 503 if the application was restarted after storing the file (measured with
     /// Apache and PHP-FPM). The web server serves media even if the application is not running.
     private func isServed(_ attempt: UploadAttempt) async -> Bool {
         guard let checksum = attempt.checksum, !control.isStopRequested else { return false }

@@ -89,7 +89,7 @@ extension TextRenderer {
             case .symbolicLink(let target?): "a symbolic link to \(TerminalText.escaped(target))"
             case .symbolicLink(nil): "a broken symbolic link"
             case .directory: "a directory"
-            case .special: "not a file"
+            case .special: "a special file"
             }
         return ["no delete token was read from \(TerminalText.escaped(unread.path)), \(kind)"]
             + (unread.keptPath.map { ["it was moved to \(TerminalText.escaped($0))"] } ?? [])

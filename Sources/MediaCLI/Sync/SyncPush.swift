@@ -229,8 +229,8 @@ struct PushRun: Sendable {
         warn(statistics, paths)
     }
 
-    /// Warns about files that are not backed up although nothing failed. The warning is printed even with `-q`, and if
-    /// the run failed.
+    /// Warns about files that are not backed up although nothing failed. The warning is printed even with `-q`, and
+    /// even if the run failed.
     private func warn(_ statistics: PushStatistics, _ paths: [[UInt8]]) {
         if statistics.items.count(.unconfirmed) + statistics.items.count(.foreign) > 0 {
             console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")

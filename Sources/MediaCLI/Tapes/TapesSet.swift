@@ -9,8 +9,8 @@ struct TapesSet: ContextCommand {
         commandName: "set",
         abstract: "Change how a tape or its clips are displayed. Originals are never changed.",
         discussion: """
-            Without --clip, the tape is changed; with --clip, the specified clips are changed. Times are seconds, or \
-            have a unit: 1.5s, 2m.
+            Without --clip, the tape is changed; with --clip, the specified clips are changed. Times are in seconds, \
+            or have a unit: 1.5s, 2m.
 
             Examples:
               mediactl tapes set Summer --orientation landscape --transition crossfade

@@ -189,7 +189,7 @@ struct DiscardingRun: Sendable {
             do {
                 if !isDryRun { standing = try await standingOnServer(of: record, receipt) }
             } catch is GigHiveError where evenUnreachable {
-                // The last known state counts.
+                // The last known state is used.
             }
         }
         if let state = standing?.state, state != GuestState.rejected.rawValue {

@@ -3,7 +3,7 @@ package enum MediaDuration {
     /// Duration in milliseconds: `mvhd` and `mehd` in MP4 and QuickTime, `Duration` in Matroska and WebM, or the
     /// headers in AVI; nil for other formats, and for missing or impossible values (0, more than a century).
     ///
-    /// Reads a few kilobytes; data after several thousand boxes is ignored.
+    /// Usually reads a few kilobytes; data after several thousand boxes is ignored.
     package static func milliseconds(of file: SourceFile) -> Int64? {
         milliseconds(in: BoundedContent(of: file))
     }

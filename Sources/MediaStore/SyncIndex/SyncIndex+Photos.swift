@@ -186,7 +186,7 @@ private struct PhotoBlock {
     }
 }
 
-/// The photos that a run has seen: a bit for each number of a photo, in chunks of 512 bytes, within one transaction.
+/// The photos that a run has seen: one bit per photo number, in chunks of 512 bytes, within one transaction.
 struct SeenPhotos {
     static let chunkSize: Int64 = 4096
 

@@ -51,7 +51,7 @@ struct TapeTimeline {
                 hasSound: isVideo && known?.hasSound ?? true,
                 length: timing.lengths[index],
                 head: index > 0 ? timing.overlaps[index - 1] / 2 : 0,
-                // The part after the cut is the rest of the overlap, which may be odd.
+                // If the overlap is an odd number, the part after the cut is the larger one.
                 tail: timing.overlaps.dropFirst(index).first.map { $0 - $0 / 2 } ?? 0
             )
         }

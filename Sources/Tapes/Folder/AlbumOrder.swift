@@ -15,8 +15,8 @@ struct AlbumLinkPlace {
 }
 
 // The order of the tape in the names of the links (tapes contract section 5). The manifest contains the old and the new
-// names before the first link is renamed, so the next process can finish the renaming if this one is killed. Only links
-// in the manifest that still have their target are renamed, and the names of foreign files are never taken.
+// names before the first link is renamed, so the next process can finish renaming if this one is killed. Only links in
+// the manifest that still have their target are renamed, and the names of foreign files are never taken.
 extension AlbumFolder {
     /// Numbers the links by the positions of their clips, and writes the playlist. Links without a clip come after the
     /// last clip, in the order of adding; an original that occurs twice has one link, at its first position.

@@ -122,8 +122,8 @@ struct PhotoBench {
 }
 
 extension SandboxProcess {
-    /// Makes the stored photos older: `Last-Modified` distinguishes two versions only after a second (RFC 9110
-    /// section 8.8.2.2), and only such a download is resumed.
+    /// Makes the stored photos older: a download is resumed only if `Last-Modified` identifies the version, which
+    /// requires that it is at least one second old (RFC 9110 section 8.8.2.2).
     func agePhotos() async throws {
         for photo in try await photos() {
             let time = timespec(tv_sec: 1_709_634_030, tv_nsec: 0)

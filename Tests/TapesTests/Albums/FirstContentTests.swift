@@ -112,7 +112,7 @@ import Testing
         #expect(again.state == .associated && !again.isCreated && again.link?.albumID == "album-1")
         #expect(bench.library.albums.count == 1)
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
-        // A title is not a mark: a tape without an intent does not search.
+        // A title is not a marker: for a tape without an intent, no album is searched for.
         bench.library.forgetCalls()
         _ = try await bench.service().associate(try bench.tape("Summer", ["b"]))
         #expect(!bench.library.work.contains("marked"))

@@ -186,8 +186,9 @@ import Testing
         )
     }
 
-    /// A transition's halves are in frames of their clips: half of 500 ms is 250 ms, which is 6.25 frames at 25 per
-    /// second, rounded to 6, and 7.5 at 30 per second, rounded to 8. Audio cross-fades where both clips have it.
+    /// The halves of a transition are measured in frames of their clips: half of 500 ms is 250 ms, which is 6.25 frames
+    /// at 25 per second, rounded to 6, and 7.5 at 30 per second, rounded to 8. Audio cross-fades where both clips have
+    /// it.
     @Test func transitionsAreFramesOfBothClips() async throws {
         let tape = ExportFixtures.tape(transition: .slideLeftToRight, milliseconds: 500)
         let clips = [

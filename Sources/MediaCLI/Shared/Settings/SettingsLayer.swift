@@ -72,8 +72,8 @@ extension [SettingsLayer] {
 
     /// The address of a service: its own, or `server` from a source with higher precedence.
     ///
-    /// `MEDIACTL_SERVER` does not override the address of a service other than uploads in a file: it then means the
-    /// upload server, and the key for one server would otherwise be sent to the other.
+    /// `MEDIACTL_SERVER` does not override a service's own address in a file, except that of the upload server: the
+    /// variable then specifies the upload server, and the key for the service would otherwise be sent there.
     func findAddress<Value>(
         _ own: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
