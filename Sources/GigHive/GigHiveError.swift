@@ -200,7 +200,7 @@ extension GigHiveError {
     /// Whether the server refuses all requests for now, so queries that an upload can do without are skipped.
     var isOutage: Bool { self.code == .serverUnavailable || self.code == .rateLimited }
 
-    /// Whether a proxy responded because the application behind it does not.
+    /// Whether a proxy responded because the application behind it did not.
     var isFromGateway: Bool { self.httpStatus.map { (502...504).contains($0) } ?? false }
 
     var asUnknownOutcome: GigHiveError {

@@ -8,7 +8,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
     /// The secret. For the wire, the store and `--show-token` only.
     public let secret: String
 
-    /// Accepts any non-empty token without spaces and control characters: a server may change the format of its tokens,
+    /// Accepts any non-empty token without spaces or control characters: a server may change the format of its tokens,
     /// and a token with an unusual format must not be lost.
     ///
     /// - Returns: nil for an empty text, and for one longer than 512 bytes or with spaces or control characters.

@@ -23,8 +23,8 @@ public struct TusRecord: Sendable, Equatable {
         /// The newest proofs of the bytes sent, oldest first; two are enough.
         public var proofs: [Proof] = []
 
-        /// Whether the server counts chunks, by the form of the upload's ID (UUID; gighive-d4 contract section 1), and
-        /// their size is not known.
+        /// Whether the server counts chunks, as the form of the upload's ID shows (UUID; gighive-d4 contract section
+        /// 1), but the size of the chunks is unknown.
         public var needsChunkSize: Bool { chunkBytes == nil && tusID.flatMap { UUID(uuidString: $0) } != nil }
     }
 

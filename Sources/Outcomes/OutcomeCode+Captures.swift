@@ -11,7 +11,7 @@ extension OutcomeCode {
     /// The depth map cannot be read, or does not fit the capture.
     public static let depthMapInvalid = OutcomeCode("depth_map_invalid", exit: 2)
         .message("cannot use {file} as a depth map{detail}")
-        .hint("raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS")
+        .hint("raw depth maps require --depth-size WxH; PNG depth maps require --depth-scale METERS")
     /// A depth map or --no-depth is required.
     public static let depthRequired = OutcomeCode("depth_required", exit: 2)
         .message("no depth map was specified; nothing was sent")

@@ -57,7 +57,7 @@ struct ChunkBody: RequestBody {
             return count
         }
 
-        /// Only called before anything was sent: there is nothing to undo.
+        /// Called only before anything is sent: there is nothing to undo.
         func rewind() {}
 
         /// Hashes the last byte before it is sent, so the proof of the whole chunk can be stored first.

@@ -168,7 +168,7 @@ struct TusSender {
             noteRetry(after: .zero, because: error)
         } else {
             let isSmaller = error.isCut && size.cut()
-            // A network that interrupts every chunk of one size may still carry smaller ones.
+            // A network that interrupts every chunk of a certain size may still carry smaller ones.
             try await waitOut(error, isEased: isSmaller && error.transport != nil)
         }
         try await resume(at: try await queryStatus().offset, chunk, isKept: outcome.isKept)

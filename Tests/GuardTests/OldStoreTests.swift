@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files written by 0.1.0 are read, and a token from them deletes.
+/// Files written by 0.1.0 are read, and a token from them deletes its file.
 @Suite struct OldStoreTests {
     /// A server that deletes one file with its token; it rejects other tokens, and responds to other requests with 404.
     private static func deletingServer(id: Int, token: String) throws -> RecordingServer {

@@ -88,7 +88,7 @@ import Testing
         #expect(try examine(bytes + Array("ftypmp42".utf8)).integrity == .intact)
     }
 
-    /// Thousands of scans that each take a few bytes, but require work for every block of the image.
+    /// Thousands of scans of 200 bytes, each of which would require work for more than a million blocks.
     @Test func aProgressiveBombIsLimited() throws {
         var bytes: [UInt8] = [0xFF, 0xD8, 0xFF, 0xC2, 0, 11, 8, 0x40, 0, 0x3F, 0xFF, 1, 1, 0x11, 0]
         // One code of one bit, for a run of 16,384 blocks or more.

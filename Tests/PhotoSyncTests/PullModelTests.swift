@@ -74,7 +74,7 @@ private struct History {
         server.keepStill()
         var last = try await pull(isFull: true).run()
         if last.advisesFull {
-            // This happens only if a part of the run was listed while the photos still changed.
+            // This happens only if a part of the run was listed while the photos were still changing.
             #expect(last.isResumed, "seed \(seed)")
             last = try await pull(isFull: true).run()
         }

@@ -104,8 +104,8 @@ import Testing
         #expect(differences.first?.path == (kinds.isEmpty ? nil : path))
     }
 
-    /// An accepted deletion counts until the photo is listed again, for example after the server was restored from a
-    /// backup, and is then deleted again.
+    /// An accepted deletion applies until the photo is listed again, for example because the server was restored from a
+    /// backup: a later deletion of the photo must be accepted again.
     @Test(arguments: [false, true]) func copiesWithAnAcceptedDeletionAreNotReported(isFull: Bool) async throws {
         let bench = try await PullBench(ServerPhotos(3)).pulled()
         let photo = ServerPhotos.photo(1)

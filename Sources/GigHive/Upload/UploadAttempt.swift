@@ -159,8 +159,8 @@ indirect enum UploadVerdict: Sendable {
     case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// The file may or may not be on the server: a query determines that. `isServerFinished` if the server is no longer
-    /// working on it, so a few checks suffice.
+    /// The file may or may not be on the server: a query determines which. `isServerFinished` is whether the server is
+    /// no longer working on it; a few checks then suffice.
     case unknown(GigHiveError, isServerFinished: Bool)
 
     var isStored: Bool { if case .stored = self { true } else { false } }

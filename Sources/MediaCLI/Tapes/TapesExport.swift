@@ -14,8 +14,8 @@ struct TapesExport: ContextCommand {
         discussion: """
             m3u8 is a playlist for any player, otio is an OpenTimelineIO timeline for editors, and json contains \
             everything. A timeline has the frame rates and the audio of the videos if ffprobe is installed; otherwise, \
-            its times are milliseconds. --render requires ffmpeg, and checks first that it can decode every clip. An \
-            album is created for a tape without one; the video is added to it only with --add-to-album.
+            its times are in milliseconds. --render requires ffmpeg, and checks first that it can decode every clip. \
+            An album is created for a tape without one; the video is added to it only with --add-to-album.
 
             Examples:
               mediactl tapes export Summer -o summer.m3u8
@@ -272,7 +272,7 @@ struct TapeExportRun: Sendable {
         } catch let error as TapesError where error.code == .targetUnusable || error.code == .diskFull {
             reason = "temporary files cannot be created (\(ErrorCatalog.clean(error.detail)))"
         }
-        console.note("\(reason): the timeline has no frame rates; its times are milliseconds")
+        console.note("\(reason): the timeline has no frame rates; its times are in milliseconds")
         return [:]
     }
 

@@ -136,8 +136,9 @@ struct KeptUploadPages {
     /// Remaining guest uploads without a token, newest last.
     private var waiting: [KeptUpload]
 
-    /// Reads all guest uploads at once, since there are few. If there are none, `isTable` reads the details only for
-    /// events other than the upload's; it never reads the transports, which a table does not show.
+    /// Reads all guest uploads at once, since there are few. For a table (`isTable`), the transports are not read,
+    /// since it does not show them, and if there are no guest uploads, the details are read only for events other than
+    /// the upload's.
     init(of store: TokenStore, host: String?, isTable: Bool) throws {
         self.store = store
         hasTransports = !isTable

@@ -102,6 +102,6 @@ enum PhotoCoding {
     }
 
     /// The text of a time as the server writes it: UTC, without trailing zeros in the fraction (photosync contract
-    /// section 0). Empty beyond the years 0 to 9999.
+    /// section 0). Empty outside the years 0 to 9999.
     static func time(_ microseconds: Int64) -> String { RFC3339.text(microseconds: microseconds) ?? "" }
 }

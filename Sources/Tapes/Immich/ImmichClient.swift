@@ -52,7 +52,7 @@ struct ImmichClient: Sendable {
         guard (200..<300).contains(response.status) else { throw ImmichRefusal(response).error }
         if response.body.isEmpty { return .null }
         guard let value = JSONReader.value(of: response.body[...]) else {
-            let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
+            let type = response.head.mediaType.map(ServerText.sentence) ?? "of unknown type"
             throw AlbumError(.unreachable(retryAfter: nil), detail: "the response is \(type), not JSON")
         }
         return value

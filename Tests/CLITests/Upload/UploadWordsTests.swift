@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    /// A file that the server reports is on the server, so only its response can have been lost.
+    /// If the server reports the file, the file is stored, so only the response can have been lost.
     @Test(
         arguments: [
             (500, nil, "whether the server has the file is unknown (500): the server has 1"),

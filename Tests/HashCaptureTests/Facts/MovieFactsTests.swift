@@ -57,7 +57,7 @@ import Testing
             ["-metadata", "date=2024-03-01T20:15:07+1100"] + header,
             CaptureFacts(capturedAt: moment, timeSource: .fileOffset)
         ),
-        // The key's value is the camera's; the header has a different one.
+        // The key has the camera's time; the header has a different time.
         Movie(
             "no zone.mov",
             keys + ["-metadata", "com.apple.quicktime.creationdate=2024-03-01T20:15:07"] + [

@@ -60,7 +60,7 @@ struct RenderingTests {
         "color=black:s=64x36,drawbox=0:0:32:18:red:fill,drawbox=32:0:32:18:lime:fill,"
         + "drawbox=0:18:32:18:blue:fill,drawbox=32:18:32:18:white:fill"
 
-    /// Rotations are clockwise; the whole image is fitted in, or fills the frame and loses its edges.
+    /// Rotations are clockwise; the image is fitted into the frame as a whole, or fills the frame and loses its edges.
     @Test func rotationsAndAspectRatios() async throws {
         let kit = try FilmKit()
         let picture = try await kit.still("a.png", Self.quarters)

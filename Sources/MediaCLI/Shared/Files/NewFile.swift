@@ -118,9 +118,9 @@ struct NewFile: Sendable {
 }
 
 extension PartialFile {
-    /// Replaces the file of this name with a text that only its owner can read, or keeps it if `text` returns nil. No
-    /// temporary file is left behind, even after an error. Other processes wait until the file is replaced or kept;
-    /// `text` must read the file again, to preserve changes made by other processes.
+    /// Replaces the file with this name by one that contains `text` and that only its owner can read, or keeps it if
+    /// `text` returns nil. No temporary file is left behind, even after an error. Other processes wait until the file
+    /// is replaced or kept; `text` must read the file again, to preserve changes made by other processes.
     ///
     /// - Returns: Whether the file was replaced.
     /// - Throws: `FileWriteError`, `.busy` after 2 seconds; errors from `text`.
