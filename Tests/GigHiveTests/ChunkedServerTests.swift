@@ -383,4 +383,15 @@ import Tus
         #expect(checks.map(\.name) == Array(ServerCheckup.names.prefix { $0 != last }) + [last])
         #expect(try await post(bench) == 0)
     }
+
+    @Test func aCanceledRequestIsNotAnUnexpectedResponse() async throws {
+        let bench = try await start(faults: ["tus-options:delay-response=600"])
+        let client = bench.client
+        let checkup = Task { await ServerCheckup(client: client, maximumBytes: 1 << 40).run() }
+        try await bench.sandbox.waitForRequests { $0.contains { $0.method == "OPTIONS" } }
+        checkup.cancel()
+        let last = await checkup.value.last
+        try await bench.sandbox.clearFaults()
+        #expect(last?.name == "tus" && last?.status == .failed && last?.error?.code == .cancelled)
+    }
 }

@@ -122,6 +122,8 @@ public struct ServerCheckup: Sendable {
             _ = try await client.send(client.healthRequest)
         } catch  where error.isCertificateRefused {
             return ServerCheck(.failed, "not trusted: \(subject)", facts: facts, error: error)
+        } catch  where error.code == .cancelled {
+            throw error
         } catch {
             // The next check handles the response.
         }
@@ -262,6 +264,8 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(.warned, "not supported: uploads cannot be resumed, and are limited to 1 GiB")
         } catch let error where error.status == 401 || error.status == 403 {
             return ServerCheck(.skipped, "not checked: this user cannot upload")
+        } catch let error where error.kind == .cancelled {
+            throw .tus(error)
         } catch {
             throw GigHiveError(
                 .unexpectedResponse,
