@@ -1,6 +1,7 @@
 internal import Foundation
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 // Finds manual changes in the folder of an album.
 extension AlbumFolder {
