@@ -1,4 +1,4 @@
-package import Glibc
+internal import Glibc
 
 package enum FileKind: Sendable {
     case directory
@@ -7,7 +7,7 @@ package enum FileKind: Sendable {
     /// A FIFO, a socket, or a device.
     case other
 
-    package init(mode: mode_t) {
+    package init(mode: UInt32) {
         switch mode & S_IFMT {
         case S_IFDIR: self = .directory
         case S_IFREG: self = .regular
