@@ -193,22 +193,6 @@ struct BackupTests {
         #expect(report.tokens == 0 && report.tokensInBackup == 1)
     }
 
-    @Test(
-        "a deletion fails if a damaged copy, which may have the token, cannot be read",
-        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
-    )
-    func unreadableDamagedCopy() throws {
-        let damaged = fixture.databasePath + ".damaged-20260101T000000Z"
-        try fixture.write(Array("a token".utf8), to: damaged)
-        let worker = try WorkerProcess(
-            ["mix", fixture.directory.path, "1"],
-            through: WorkerProcess.failing("pread64", of: damaged)
-        )
-        #expect(try worker.line() == "ready")
-        worker.send("\n")
-        #expect(try worker.line() == "error other")
-    }
-
     @Test("the removals of one command change each backup once, and leave no token in any file")
     func groupedRemovals() throws {
         let store = try fixture.store()
