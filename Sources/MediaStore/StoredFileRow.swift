@@ -55,12 +55,12 @@ enum StoredFileRow {
 
     /// A newer response about the same file and event replaces the older one.
     static func upsert(_ file: StoredFile, at now: Date, _ db: Database) throws {
-        try RawStatement(db, insertion("REPLACE")).run(values(of: file, createdAt: now.milliseconds))
+        try RawStatement(db, replace).run(values(of: file, createdAt: now.milliseconds))
     }
 
     /// Keeps an existing row of the same file and event.
     static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws {
-        try RawStatement(db, insertion("IGNORE")).run(values(of: file, createdAt: createdAt))
+        try RawStatement(db, ignore).run(values(of: file, createdAt: createdAt))
     }
 
     private static func values(of file: StoredFile, createdAt: Int64) -> [RawValue] {
@@ -72,6 +72,9 @@ enum StoredFileRow {
             RawValue(facts.participants), RawValue(facts.keywords), .integer(createdAt),
         ]
     }
+
+    private static let replace = insertion("REPLACE")
+    private static let ignore = insertion("IGNORE")
 
     private static func insertion(_ conflict: String) -> String {
         """

@@ -141,10 +141,11 @@ public final class HTTPClient: Sendable {
             if request.verdict(response) != .final {
                 rateLimit.note(response.head, from: origin, requestedAt: startedAt)
             }
-            if request.body != nil, (200..<300).contains(response.status) {
-                familiar.withLock { _ = $0.insert(origin) }
-            } else if request.body != nil, !response.metrics.bodyComplete {
+            guard request.body != nil else { return }
+            if !response.metrics.bodyComplete {
                 familiar.withLock { _ = $0.remove(origin) }
+            } else if (200..<300).contains(response.status) {
+                familiar.withLock { _ = $0.insert(origin) }
             }
         case .failure:
             familiar.withLock { _ = $0.remove(origin) }

@@ -345,7 +345,7 @@ struct TapeExportRun: Sendable {
         }
         report(target, length: length)
         guard command.addToAlbum, let service else { return try await associate(tape) }
-        let path = target.absolute(from: console.context.workingDirectory)
+        let path = target.prefixed(with: console.context.workingDirectory)
         return try await display.albumWork { try await service.file(path, into: tape.id) }
     }
 

@@ -139,7 +139,7 @@ struct UploadedFiles: Sendable {
         let kept =
             exact == nil && text.contains("\u{fffd}") ? try item.uploadID.flatMap { try store.upload($0)?.path } : nil
         var path = exact ?? kept ?? Array(text.utf8)
-        if let directory, directory != console.context.workingDirectory { path = path.absolute(from: directory) }
+        if let directory, directory != console.context.workingDirectory { path = path.prefixed(with: directory) }
         return TapeInput(path, size: item.sizeBytes, sha256: item.checksumSHA256)
     }
 

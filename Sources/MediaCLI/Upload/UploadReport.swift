@@ -161,7 +161,7 @@ extension ReportDocument {
         failed.compactMap { item in
             guard item.path != "-", let path = item.bytes else { return nil }
             return UploadInput(
-                path: workingDirectory == directory ? path : path.absolute(from: workingDirectory),
+                path: workingDirectory == directory ? path : path.prefixed(with: workingDirectory),
                 origin: .report,
                 fields: item.fields
             )

@@ -195,7 +195,8 @@ enum WholeInput {
 
 /// Paths are bytes and not necessarily UTF-8.
 extension [UInt8] {
-    func absolute(from directory: String) -> [UInt8] {
+    /// `directory` and this path, if it is relative; not normalized.
+    func prefixed(with directory: String) -> [UInt8] {
         first == UInt8(ascii: "/") ? self : Array(directory.utf8) + [UInt8(ascii: "/")] + self
     }
 }
